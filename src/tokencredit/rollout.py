@@ -1,0 +1,130 @@
+"""Sampling (采样): prompts in, a Batch of answers out."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tokencredit.batch import Batch
+from tokencredit.tasks import EOS, Task, decode, encode
+
+
+@torch.no_grad()
+def rollout(
+    policy: torch.nn.Module,
+    task: Task,
+    prompts: list[str],
+    *,
+    group_size: int = 1,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Batch:
+    """Sample `group_size` answers to each prompt (采样).
+
+    Each prompt is read once; its cache is repeated for the group. A token is drawn by an
+    exponential race, the argmax of ``log p - log e`` with ``e`` standard exponential,
+    which has the law of softmax and needs no cumulative sum. Rows that have written EOS
+    are dropped. Row i of group g answers ``prompts[g]``; rewards are zero, `score` fills
+    them.
+
+    Args:
+        policy: gives ``(logits, values)``; see `Policy`.
+        task: its vocabulary, EOS and limit on the length of an answer.
+        prompts: texts.
+        temperature: of the softmax; 0 takes the most likely token. The log-probabilities
+            are at this temperature (at 1 for 0): training must use the same one.
+        generator: the random stream.
+
+    Raises:
+        ValueError: no prompts, an empty or unknown prompt, one that does not fit the
+            context together with its answer, a policy with another vocabulary size,
+            a group size below 1 or a temperature that is negative or no number.
+    """
+    size = len(task.vocabulary)
+    if policy.vocab_size != size:
+        raise ValueError(
+            f"the policy has {policy.vocab_size} tokens, the task's vocabulary {size}"
+        )
+    if group_size < 1:
+        raise ValueError(f"group_size must be at least 1, got {group_size}")
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be finite and >= 0, got {temperature}")
+    ids, lengths = _pad([encode(p, task.vocabulary) for p in prompts])
+    limit = task.max_response
+    if ids.shape[1] + limit > policy.context:
+        raise ValueError(
+            f"a prompt of {ids.shape[1]} tokens and an answer of {limit} do not fit "
+            f"the context of {policy.context}"
+        )
+    eos = task.vocabulary.find(EOS)
+    cache = policy.cache(len(prompts))
+    logits, values = policy(ids, cache, torch.zeros_like(lengths))
+    groups = torch.arange(len(prompts)).repeat_interleave(group_size)
+    end, lengths = (lengths - 1)[groups], lengths[groups]
+    logits = logits[groups, end]
+    values = None if values is None else values[groups, end]
+    cache = cache.rows(groups)
+
+    rows, open_ = torch.arange(len(groups)), torch.ones(len(groups), dtype=torch.bool)
+    drawn = torch.zeros(len(rows), limit, dtype=torch.long)
+    log_probs, seen = torch.zeros(2, len(rows), limit)
+    last_values = torch.zeros(len(rows))
+    for t in range(limit):
+        scaled = (logits / (temperature or 1.0)).log_softmax(-1)
+        race = torch.empty_like(scaled).exponential_(generator=generator).log_()
+        token = (scaled - race if temperature else scaled).argmax(-1)
+        drawn[rows, t] = token
+        log_probs[rows, t] = scaled.gather(1, token[:, None]).squeeze(1)
+        if policy.critic:
+            seen[rows, t] = values
+        open_[rows] &= token != eos
+        going = open_[rows]
+        last = t + 1 == limit
+        if not going.any() or (last and not policy.critic):
+            break
+        if last or going.float().mean() < 0.75:
+            rows, token, cache = rows[going], token[going], cache.rows(going)
+        logits, values = policy(token[:, None], cache, lengths[rows] + t)
+        logits = logits[:, 0]
+        values = values[:, 0] if policy.critic else None
+        if last:
+            last_values[rows] = values
+
+    ended = drawn == eos
+    live = ended.cumsum(1) - ended.long() == 0
+    place = lengths[:, None] + torch.arange(limit)
+    width = int((lengths + live.sum(1)).max())
+
+    def put(answers: Tensor, fill: Tensor) -> Tensor:
+        answers = answers.where(live, torch.zeros((), dtype=answers.dtype))
+        return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
+
+    empty = torch.zeros_like(ids[groups], dtype=torch.float)
+    return Batch(
+        tokens=put(drawn, ids[groups]),
+        mask=put(live, empty.bool()),
+        log_probs=put(log_probs, empty),
+        rewards=torch.zeros(len(groups), width),
+        groups=groups,
+        truncated=open_ & (eos >= 0),
+        values=put(seen, empty) if policy.critic else None,
+        last_values=last_values * (eos >= 0) if policy.critic else None,
+    )
+
+
+def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """Rows of ids padded on the right with 0, and their lengths."""
+    if not ids or min(map(len, ids)) == 0:
+        raise ValueError("rollout needs at least one prompt, and no empty one")
+    lengths = torch.tensor([len(row) for row in ids])
+    padded = torch.zeros(len(ids), int(lengths.max()), dtype=torch.long)
+    for row, out in zip(ids, padded, strict=True):
+        out[: len(row)] = torch.tensor(row)
+    return padded, lengths
+
+
+def texts(batch: Batch, vocabulary: str) -> list[str]:
+    """The answers of a single-turn batch as text, EOS included."""
+    return [
+        decode(row[live].tolist(), vocabulary)
+        for row, live in zip(batch.tokens, batch.mask, strict=True)
+    ]
