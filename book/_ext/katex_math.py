@@ -1,0 +1,94 @@
+"""Formulas become HTML at build time: KaTeX runs in V8 (mini-racer), no node, no CDN.
+
+A page shows its formulas with JavaScript off, and broken TeX is a Sphinx warning that
+says where it stands, so ``-W`` fails the build. V8 does not survive a fork: never build
+with ``-j``.
+"""
+
+import functools
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from py_mini_racer import JSEvalException, MiniRacer
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.fileutil import copy_asset
+from sphinx.util.math import get_node_equation_number
+
+KATEX = Path(__file__).parents[1] / "katex"
+log = logging.getLogger(__name__)
+
+
+@functools.cache
+def _engine() -> MiniRacer:
+    engine = MiniRacer()
+    engine.eval((KATEX / "katex.min.js").read_text(encoding="utf-8"))
+    return engine
+
+
+@functools.lru_cache(4096)
+def render(tex: str, display: bool) -> str:
+    """Return KaTeX's HTML and MathML; raises ValueError with KaTeX's words."""
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    # KaTeX numbers `align` itself; the book's numbers come from Sphinx.
+    tex = re.sub(r"\\(begin|end)\{(align|gather|equation)\}", r"\\\1{\2*}", tex)
+    options = {"displayMode": display, "throwOnError": True, "strict": "error"}
+    try:
+        return _engine().call("katex.renderToString", tex, options)
+    except JSEvalException as error:
+        message = re.search(r"(?:ParseError: )?KaTeX parse error: (.+)", str(error))
+        words = message.group(1) if message else str(error).splitlines()[0]
+        raise ValueError(words) from None
+
+
+def _html(node: nodes.Node, display: bool) -> str:
+    tex = node.astext().strip()
+    try:
+        return render(tex, display)
+    except ValueError as error:
+        log.warning("formula: %s  in  %s", error, tex, location=node, type="katex")
+        return f'<code class="broken-math">{escape(tex)}</code>'
+
+
+def visit_inline(writer, node: nodes.math) -> None:
+    writer.body.append(f'<span class="math">{_html(node, False)}</span>')
+    raise nodes.SkipNode
+
+
+def visit_block(writer, node: nodes.math_block) -> None:
+    number = ""
+    if node["number"]:
+        number = get_node_equation_number(writer, node)
+    writer.body.append(writer.starttag(node, "div", CLASS="math display"))
+    # A long formula scrolls in its own box, which the keyboard must reach.
+    writer.body.append(
+        f'<div class="math-scroll" tabindex="0">{_html(node, True)}</div>'
+    )
+    if number:
+        writer.body.append(f'<span class="eqno">({number})')
+        writer.add_permalink_ref(node, "#")
+        writer.body.append("</span>")
+    writer.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def copy_fonts(app: Sphinx, error: Exception | None) -> None:
+    """Put KaTeX's style sheet (woff2 sources only) and fonts beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    out = Path(app.outdir, "_static", "katex")
+    copy_asset(KATEX / "fonts", out / "fonts")
+    copy_asset(KATEX / "LICENSE", out)
+    css = (KATEX / "katex.min.css").read_text(encoding="utf-8")
+    css = re.sub(r',url\([^)]*\.(?:woff|ttf)\) format\("[^"]*"\)', "", css)
+    (out / "katex.min.css").write_text(css, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
+    app.add_css_file("katex/katex.min.css")
+    app.connect("build-finished", copy_fonts)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,58 @@
+"""Make the theme light, offline and accessible.
+
+The theme ships 540 KB (gzipped) of icons as JavaScript; the page template leaves that
+script out, and here the icon font is cut to the icons in use and the style sheet to
+their rules. Files that no page asks for are not published.
+"""
+
+import re
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from sphinx.application import Sphinx
+
+ICONS = {
+    *"angle-left angle-right bars circle-half-stroke download list".split(),
+    *"magnifying-glass moon sun".split(),
+}
+STYLE = "styles/pydata-sphinx-theme.css"
+FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
+RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
+UNUSED = ("*.map", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
+
+
+def _names(selector: str) -> list[str]:
+    return re.findall(r"fa-([a-z0-9-]+)", selector)
+
+
+def trim(app: Sphinx, error: Exception | None) -> None:
+    """Cut icons, style sheet and left-over files of the built edition."""
+    if error or app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    for pattern in UNUSED:
+        for file in static.rglob(pattern):
+            file.unlink()
+    css, icons = static / STYLE, static / FONT
+    rules = css.read_text(encoding="utf-8")
+    codes = {
+        name: int(code, 16)
+        for names, code in RULE.findall(rules)
+        for name in _names(names)
+    }
+    if icons.stat().st_size > 20_000:  # the theme's own, not yet cut
+        font = TTFont(icons)
+        cutter = subset.Subsetter(subset.Options(layout_features=[], hinting=False))
+        cutter.populate(unicodes=[codes[icon] for icon in ICONS])
+        cutter.subset(font)
+        font.flavor = "woff2"
+        font.save(icons)
+    rules = RULE.sub(lambda rule: rule[0] if set(_names(rule[1])) & ICONS else "", rules)
+    rules = re.sub(r",url\([^)]*\.ttf\) format\(\"truetype\"\)", "", rules)
+    css.write_text(re.sub(r"/\*# sourceMappingURL=.*?\*/", "", rules), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("build-finished", trim)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
