@@ -1,0 +1,304 @@
+"""The look of every figure: colours, canvas, and SVG that follows the page's theme."""
+
+import base64
+import io
+import re
+from dataclasses import dataclass
+from html import escape
+from itertools import count
+from xml.etree import ElementTree
+
+import numpy as np
+from matplotlib import cycler, rc_context
+from matplotlib.figure import Figure
+
+COLORS = {
+    "blue": "#0072b2",
+    "vermilion": "#d55e00",
+    "green": "#009e73",
+    "purple": "#cc79a7",
+    "orange": "#e69f00",
+    "sky": "#56b4e9",
+    "ink": "#222222",
+    "grey": "#6b6b6b",
+    "light": "#d0d0d0",
+}
+"""The palette by name (Okabe and Ito, and three greys). On a page each is the CSS
+variable ``--fig-NAME`` of ``static/explorer.css``, so dark mode has its own values."""
+
+RC = {
+    "axes.edgecolor": COLORS["grey"],
+    "axes.facecolor": "none",
+    "axes.labelcolor": COLORS["ink"],
+    "axes.labelsize": 9,
+    "axes.prop_cycle": cycler(color=[COLORS[c] for c in ("blue", "vermilion")]),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "axes.unicode_minus": True,
+    "figure.facecolor": "none",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "grid.color": COLORS["light"],
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "path.simplify": False,
+    "savefig.facecolor": "auto",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "token-credit",
+    "text.color": COLORS["ink"],
+    "xtick.color": COLORS["grey"],
+    "xtick.labelcolor": COLORS["ink"],
+    "xtick.labelsize": 8,
+    "ytick.color": COLORS["grey"],
+    "ytick.labelcolor": COLORS["ink"],
+    "ytick.labelsize": 8,
+}
+
+_VARIABLE = {value: f"var(--fig-{name})" for name, value in COLORS.items()}
+_VARIABLE |= {"#000000": "var(--fig-ink)", "#ffffff": "var(--fig-paper)"}
+_HEX = re.compile(r"#[0-9a-f]{6}\b")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+_GEOMETRY = ("d", "x", "y", "width", "height", "transform", "points")
+
+
+def canvas(
+    rows: int = 1,
+    cols: int = 1,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    left: float = 0.5,
+    right: float = 0.15,
+    top: float = 0.25,
+    bottom: float = 0.42,
+):
+    """Make an empty figure 画布 of `rows` x `cols` panels in the course's style.
+
+    Panels stand side by side on a wide page and under each other on a phone, with
+    the same size of type. Margins are fixed, so that nothing shifts between states.
+
+    Args:
+        rows, cols: the grid of panels.
+        width, height: of one panel with its margins, in inches.
+        left, right, top, bottom: margins of one panel, in inches.
+
+    Returns:
+        ``fig, ax`` for one panel, ``fig, axes`` (an array as `plt.subplots` gives it)
+        for several.
+    """
+    width = width or (4.4 if cols == 1 else 3.4)
+    height = height or 2.5
+    axes = np.empty((rows, cols), dtype=object)
+    with rc_context(RC):
+        fig = Figure(figsize=(cols * width, rows * height), dpi=72)
+        for r, c in np.ndindex(rows, cols):
+            ax = fig.add_axes(
+                (
+                    (c * width + left) / (cols * width),
+                    ((rows - 1 - r) * height + bottom) / (rows * height),
+                    (width - left - right) / (cols * width),
+                    (height - top - bottom) / (rows * height),
+                )
+            )
+            box = (c * width, r * height, width, height)
+            ax.set_gid("panel " + " ".join(f"{72 * x:g}" for x in box))
+            ax.yaxis.label.set_rotation_mode("anchor")
+            for axis in "xy":
+                ax.tick_params(
+                    axis=axis,
+                    color=RC[f"{axis}tick.color"],
+                    labelcolor=RC[f"{axis}tick.labelcolor"],
+                    labelsize=RC[f"{axis}tick.labelsize"],
+                )
+            axes[r, c] = ax
+    axes = axes.squeeze()
+    return fig, axes if axes.ndim else axes.item()
+
+
+def draw_svg(fig: Figure, facecolor: str = "none") -> str:
+    """The whole figure as matplotlib itself writes it, the same bytes every time."""
+    out = io.StringIO()
+    with rc_context(RC):
+        fig.savefig(out, format="svg", facecolor=facecolor, metadata={"Date": None})
+    return out.getvalue()
+
+
+def draw_png(fig: Figure, colors: int = 32) -> bytes:
+    """The figure as a small PNG on white, with a palette of `colors` colours."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    with rc_context(RC):
+        fig.savefig(out, format="png", facecolor="white", dpi=110)
+    image = Image.open(out).convert("RGB").quantize(colors)
+    out = io.BytesIO()
+    image.save(out, format="PNG", optimize=True)
+    return out.getvalue()
+
+
+def round_geometry(name: str, value: str) -> str:
+    """Coordinates at 0.1 pt, paths without spare blanks; other attributes as is."""
+    if name not in _GEOMETRY:
+        return value
+    value = _DECIMAL.sub(lambda m: f"{float(m[0]) + 0.0:.1f}", value)
+    value = re.sub(r"(\d)\.0\b", r"\1", value).replace("-0 ", "0 ")
+    return re.sub(r"\s*([MLQCz])\s*", r"\1", value) if name == "d" else value
+
+
+def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
+    """Drop what a page has no use for and rewrite every attribute, in place.
+
+    Comments, metadata, the inline ``<style>`` (it would restyle the whole page), the
+    white background and groups that only carry a name go; text keeps its size and
+    takes the page's font; colours of the palette become CSS variables.
+    """
+    for parent in list(tree.iter()):
+        children = []
+        for child in parent:
+            child.tag = child.tag.rsplit("}", 1)[-1]
+            if child.tag in ("metadata", "style") or child.get("id") == "patch_1":
+                continue
+            children.append(child)
+        parent[:] = children
+        for name in list(parent.attrib):
+            value = parent.attrib.pop(name)
+            name = name.rsplit("}", 1)[-1].removeprefix("xlink:")
+            if name == "style":
+                value = re.sub(r"\s*font-family:[^;]*;?", "", value)
+                value = _HEX.sub(lambda m: _VARIABLE.get(m[0], m[0]), value)
+                value = re.sub(r":\s+", ":", re.sub(r";\s*", ";", value)).rstrip(";")
+            elif name == "transform":
+                value = re.sub(r"\s*rotate\(-?0( [^)]*)?\)", "", value)
+                if not value:
+                    continue
+            parent.set(name, attribute(name, value))
+        if not (parent.text or "").strip():
+            parent.text = None
+        parent.tail = None
+    _splice(tree)
+
+
+def _splice(parent: ElementTree.Element) -> None:
+    """Replace groups without attributes of their own by their children."""
+    children = []
+    for child in parent:
+        _splice(child)
+        if child.tag == "g" and not child.attrib.keys() - {"id"}:
+            name = child.get("id", "")
+            if not name.startswith("panel"):
+                children.extend(child)
+                continue
+        if child.tag != "defs" or len(child):
+            children.append(child)
+    parent[:] = children
+
+
+def unique_ids(tree: ElementTree.Element, prefix: str) -> None:
+    """Keep only the ids that something points to, as ``prefix`` and a number."""
+    text = ElementTree.tostring(tree, encoding="unicode")
+    used, number = {}, count()
+    for old in re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text):
+        if old not in used:
+            used[old] = f"{prefix}-{next(number)}"
+    for element in tree.iter():
+        for name, value in list(element.attrib.items()):
+            if name == "id" and not value.startswith("panel"):
+                del element.attrib["id"]
+                if value in used:
+                    element.set("id", used[value])
+            elif "#" in value:
+                element.set(name, re.sub(r"#([\w-]+)", lambda m: _new(m, used), value))
+
+
+def _new(match: re.Match, used: dict[str, str]) -> str:
+    return "#" + used.get(match[1], match[1])
+
+
+def panels(tree: ElementTree.Element, label: str) -> str:
+    """A cleaned SVG tree as HTML: one ``<svg>`` per panel, one description for all."""
+    tops, rest = [], []
+    for child in [x for top in tree for x in (top if _is_figure(top) else [top])]:
+        name = child.get("id", "")
+        if child.tag == "g" and name.startswith("panel"):
+            tops.append((name.split()[1:], rest + list(child)))
+            rest = []
+        elif tops:
+            tops[-1][1].append(child)
+        else:
+            rest.append(child)
+    if not tops:
+        tops = [(tree.get("viewBox").split(), rest)]
+    html = "".join(
+        f'<svg viewBox="{" ".join(box)}" aria-hidden="true" '
+        f'style="--w:{float(box[2]):g}">'
+        + "".join(ElementTree.tostring(x, encoding="unicode") for x in children)
+        + "</svg>"
+        for box, children in tops
+    )
+    return f'<div class="fig" role="img" aria-label="{escape(label)}">{html}</div>'
+
+
+def _is_figure(element: ElementTree.Element) -> bool:
+    return element.tag == "g" and element.get("id", "").startswith("figure")
+
+
+def inline_svg(svg: str, label: str, prefix: str) -> str:
+    """Turn a stored SVG plot into HTML that follows the page's theme 内联图.
+
+    The site's image renderer calls it for every ``image/svg+xml`` output.
+
+    Args:
+        svg: the text of an SVG file that matplotlib wrote.
+        label: the description in the edition's language.
+        prefix: what ids begin with; another one for every plot of a page.
+
+    Returns:
+        ``<div class="fig" role="img" aria-label=...>`` with an ``<svg>`` per panel.
+    """
+    tree = ElementTree.fromstring(svg)
+    clean(tree)
+    unique_ids(tree, prefix)
+    return panels(tree, label)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A finished plot as a cell's output: PNG and SVG in one bundle."""
+
+    figure: Figure
+
+    def __repr__(self) -> str:
+        size = len(self.figure.axes)
+        return f"figure, {size} panel{'s' * (size != 1)}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        tree = ElementTree.fromstring(draw_svg(self.figure, facecolor="white"))
+        for element in list(tree.iter()):
+            for style in element.findall("{*}defs/{*}style/..") + element.findall(
+                "{*}metadata"
+            ):
+                element.remove(style)
+            for name, value in element.attrib.items():
+                element.set(name, round_geometry(name, value))
+            element.tail = "\n" if element.tail else None
+        ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+        ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+        return {
+            "text/plain": repr(self),
+            "image/png": base64.b64encode(draw_png(self.figure)).decode(),
+            "image/svg+xml": ElementTree.tostring(tree, encoding="unicode"),
+        }
+
+
+def show(fig: Figure) -> Plot:
+    """End a cell with a plot 静态图: the last expression is ``show(fig)``.
+
+    Stored as a small PNG and an SVG that is the same on every run, so a changed
+    curve fails the notebook's test. The book shows the SVG in the page's colours.
+
+    >>> fig, ax = canvas()
+    >>> show(fig)
+    figure, 1 panel
+    """
+    return Plot(fig)
