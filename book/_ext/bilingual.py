@@ -13,7 +13,13 @@ LANGUAGES = ("zh", "en")
 NAMES = {"zh": "中文", "en": "English"}
 SOURCE = "en"  # its headings name the anchors of every edition
 
-MARKERS = re.compile(r"^\s*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)\s*\n?", re.M)
+MARKERS = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.M)
+FOLDED = {  # what the line says behind which a cell's content is folded
+    "solution": "参考答案 | Solution",
+    "hide-cell": "代码与输出 | Code and output",
+    "hide-input": "代码 | Code",
+    "hide-output": "输出 | Output",
+}
 _BREAK = re.compile(r"^\+\+\+(?:[ \t]*\{[ \t]*\"lang\":[ \t]*\"(\w+)\"[ \t]*\})?[ \t]*$")
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})(.*)$")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*$")
@@ -89,12 +95,19 @@ def _localise(cell: dict, lang: str) -> dict:
     meta = cell["metadata"]
     if cell["cell_type"] == "code":
         cell["source"] = MARKERS.sub("", text_of(cell)).rstrip("\n")
+    kinds = ["solution"] if meta.get("nbgrader", {}).get("solution") else []
+    kinds += [tag for tag in meta.get("tags", []) if tag in FOLDED]
+    render = {}
+    if kinds:
+        label = pick(FOLDED[kinds[0]], lang)
+        render |= {"code_prompt_show": label, "code_prompt_hide": label}
     if figure := meta.get("figure"):
-        render = {"image": {"alt": figure["alt"][lang]}}
+        render["image"] = {"alt": figure["alt"][lang]}
         if caption := figure.get("caption", {}).get(lang):
             render["figure"] = {"caption": caption}
             if name := figure.get("name"):
                 render["figure"]["name"] = name
+    if render:
         meta["mystnb"] = render | meta.get("mystnb", {})
     return cell
 

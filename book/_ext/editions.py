@@ -22,11 +22,6 @@ log = logging.getLogger(__name__)
 
 _anchors: dict[str, list[str]] = {}  # page -> anchors of its headings, while it is read
 
-TOGGLE = {
-    "zh": ("显示{type}", "收起{type}"),
-    "en": ("Show {type}", "Hide {type}"),
-}
-
 
 def localise_config(app: Sphinx, config) -> None:
     """Choose the edition's words in the configuration and the table of contents."""
@@ -38,7 +33,6 @@ def localise_config(app: Sphinx, config) -> None:
         page.title = page.title and bilingual.pick(page.title, lang)
         for tree in page.subtrees:
             tree.caption = tree.caption and bilingual.pick(tree.caption, lang)
-    config.nb_code_prompt_show, config.nb_code_prompt_hide = TOGGLE[lang]
 
 
 def keep_language(app: Sphinx, page: str, source: list[str]) -> None:
@@ -95,13 +89,14 @@ class EnglishAnchors(SphinxTransform):
                 document.nameids[name] = anchor
 
 
-def number_by_chapter(app: Sphinx, env) -> None:
+def number_by_chapter(app: Sphinx, env) -> list[str]:
     """Number equations and figures ``chapter.n``, the chapter being the file's."""
     for page, kinds in env.toc_fignumbers.items():
         chapter = re.match(r"(\d+)_", page.rsplit("/", 1)[-1])
         for numbers in kinds.values() if chapter else ():
             for n, key in enumerate(numbers, 1):
                 numbers[key] = (int(chapter.group(1)), n)
+    return []
 
 
 def add_links(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
@@ -145,7 +140,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("config-inited", localise_config, priority=950)  # after the toc is read
     app.connect("source-read", keep_language)
     app.add_transform(EnglishAnchors)
-    app.connect("env-updated", number_by_chapter)
+    app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", add_links)
     app.connect("build-finished", one_language_downloads)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

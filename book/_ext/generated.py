@@ -1,0 +1,46 @@
+"""A directive that writes Markdown, and the few tools its kinds share.
+
+A generated page is a short ``.md`` page that holds one such directive; the facts stay
+in the one place where they are kept, and nothing generated is committed.
+"""
+
+from pathlib import Path
+
+import bilingual
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parents[2]
+
+
+class Generated(SphinxDirective):
+    """Parse what `markdown` returns as part of the page, in the edition's language."""
+
+    def markdown(self) -> str:
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        place, line = self.get_source_info()
+        lines = self.markdown().splitlines()
+        content = StringList(lines, items=[(place, line)] * len(lines))
+        box = nodes.container()
+        self.state.nested_parse(content, 0, box, match_titles=1)
+        return box.children
+
+    @property
+    def lang(self) -> str:
+        return self.config.edition
+
+    def pick(self, pair: str) -> str:
+        return bilingual.pick(pair, self.lang)
+
+    def depends_on(self, path: Path) -> None:
+        """Rebuild the page when `path` changes."""
+        self.env.note_dependency(str(path))
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

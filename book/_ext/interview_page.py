@@ -1,0 +1,48 @@
+"""The interview bank: every ``<details class="qa">`` of the chapters, by level."""
+
+import json
+import re
+
+import bilingual
+from generated import ROOT, Generated
+from sphinx.application import Sphinx
+
+QUESTION = re.compile(
+    r'<details class="qa" data-level="(L\d)">\s*<summary>(.*?)</summary>(.*?)</details>',
+    re.S,
+)
+LEVELS = {
+    "L1": "L1 概念 | L1 Concepts",
+    "L2": "L2 实现 | L2 Implementation",
+    "L3": "L3 算法 | L3 Algorithms",
+}
+
+
+class InterviewBank(Generated):
+    """The questions of all chapters with folded answers, each with its chapter."""
+
+    def markdown(self) -> str:
+        bank: dict[str, list[str]] = {level: [] for level in LEVELS}
+        for path in sorted((ROOT / "chapters").glob("[0-9]*.ipynb")):
+            self.depends_on(path)
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            pieces = bilingual.pieces(notebook)
+            prose = "\n\n".join(t for lang, t in pieces if lang in (None, self.lang))
+            title = bilingual.headings(prose)[0][1]
+            source = f"[{title}](../chapters/{path.name})"
+            for level, question, answer in QUESTION.findall(prose):
+                bank[level].append(
+                    f'<details class="qa" data-level="{level}">'
+                    f"<summary>{question}</summary>\n\n{answer.strip()}\n\n"
+                    f"→ {source}\n\n</details>\n"
+                )
+        return "\n".join(
+            f"**{self.pick(title)}**\n\n" + "\n".join(bank[level])
+            for level, title in LEVELS.items()
+            if bank[level]
+        )
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("interview-bank", InterviewBank)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
