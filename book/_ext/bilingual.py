@@ -13,14 +13,18 @@ LANGUAGES = ("zh", "en")
 NAMES = {"zh": "中文", "en": "English"}
 SOURCE = "en"  # its headings name the anchors of every edition
 
-MARKERS = re.compile(r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.M)
+MARKERS = re.compile(
+    r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.M
+)
 FOLDED = {  # what the line says behind which a cell's content is folded
     "solution": "参考答案 | Solution",
     "hide-cell": "代码与输出 | Code and output",
     "hide-input": "代码 | Code",
     "hide-output": "输出 | Output",
 }
-_BREAK = re.compile(r"^\+\+\+(?:[ \t]*\{[ \t]*\"lang\":[ \t]*\"(\w+)\"[ \t]*\})?[ \t]*$")
+_BREAK = re.compile(
+    r"^\+\+\+(?:[ \t]*\{[ \t]*\"lang\":[ \t]*\"(\w+)\"[ \t]*\})?[ \t]*$"
+)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})(.*)$")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*$")
 

@@ -4,8 +4,8 @@
 gone before parsing, so each edition is a complete book with its own titles, search
 index and downloads. Headings get the anchor of their English partner in both, thus a
 link and the language switch work across editions. `edition_links` maps each edition to
-the path of its root, seen from this one's root; empty (the plain ``jupyter-book build``)
-means that there is no other edition to link to.
+the path of its root, seen from this one's root; empty (the plain
+``jupyter-book build``) means that there is no other edition to link to.
 """
 
 import json
@@ -69,7 +69,11 @@ class EnglishAnchors(SphinxTransform):
         slugs = {}
         for section, anchor in zip(sections, anchors, strict=True):
             self.rename(section, anchor)
-            slugs[anchor] = (section.line, anchor, section.next_node(nodes.title).astext())
+            slugs[anchor] = (
+                section.line,
+                anchor,
+                section.next_node(nodes.title).astext(),
+            )
         self.document.myst_slugs = slugs
         self.env.metadata[page]["myst_slugs"] = slugs
 

@@ -6,6 +6,7 @@ search needs a segmenter and never cuts the query.
 """
 
 import re
+from itertools import pairwise
 
 from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
@@ -35,7 +36,7 @@ class SearchByPairs(SearchChinese):
                 self.latin_terms.append(word)
                 words.append(word)
             else:
-                words += [*word, *map("".join, zip(word, word[1:], strict=False))]
+                words += [*word, *map("".join, pairwise(word))]
         return words
 
     def word_filter(self, word: str) -> bool:

@@ -8,7 +8,8 @@ from generated import ROOT, Generated
 from sphinx.application import Sphinx
 
 QUESTION = re.compile(
-    r'<details class="qa" data-level="(L\d)">\s*<summary>(.*?)</summary>(.*?)</details>',
+    r'<details class="qa" data-level="(L\d)">\s*'
+    r"<summary>(.*?)</summary>(.*?)</details>",
     re.S,
 )
 LEVELS = {

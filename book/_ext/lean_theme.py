@@ -13,8 +13,15 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
 ICONS = {
-    *"angle-left angle-right bars circle-half-stroke download list".split(),
-    *"magnifying-glass moon sun".split(),
+    "angle-left",
+    "angle-right",
+    "bars",
+    "circle-half-stroke",
+    "download",
+    "list",
+    "magnifying-glass",
+    "moon",
+    "sun",
 }
 STYLE = "styles/pydata-sphinx-theme.css"
 FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
@@ -48,7 +55,9 @@ def trim(app: Sphinx, error: Exception | None) -> None:
         cutter.subset(font)
         font.flavor = "woff2"
         font.save(icons)
-    rules = RULE.sub(lambda rule: rule[0] if set(_names(rule[1])) & ICONS else "", rules)
+    rules = RULE.sub(
+        lambda rule: rule[0] if set(_names(rule[1])) & ICONS else "", rules
+    )
     rules = re.sub(r",url\([^)]*\.ttf\) format\(\"truetype\"\)", "", rules)
     css.write_text(re.sub(r"/\*# sourceMappingURL=.*?\*/", "", rules), encoding="utf-8")
 

@@ -1,0 +1,165 @@
+"""Both languages say the same thing, and the check that says so can be trusted."""
+
+import copy
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_spec = importlib.util.spec_from_file_location("parity", ROOT / "book" / "parity.py")
+parity = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(parity)
+
+ZH = """\
+## 优势
+
+由 $A_t$ 和 {eq}`eq-gae` 得到 `gae`,见[下一章](06_ppo.ipynb#clip)。
+
+- 一
+- 二
+
+| 名 | 号 |
+|---|---|
+| 优势 | $A$ |
+
+<details class="qa" data-level="L1"><summary>L1 · 问</summary>
+
+答:<a data-xp="gae" data-set="lam=0">令 λ = 0</a>。
+
+</details>
+"""
+EN = """\
+## Advantage
+
+`gae` follows from $A_t$ and {eq}`eq-gae`, see [next](06_ppo.ipynb#clip).
+
+- one
+- two
+
+| name | sign |
+|---|---|
+| advantage | $A$ |
+
+<details class="qa" data-level="L1"><summary>L1 · Question</summary>
+
+Answer: <a data-xp="gae" data-set="lam=0">set λ = 0</a>.
+
+</details>
+"""
+FIGURE = {"figure": {"alt": {"zh": "曲线", "en": "a curve"}}}
+
+
+def cell(kind: str, text: str, name: str, tags: list[str] = (), **meta) -> dict:
+    metadata = {"tags": list(tags)} if tags else {}
+    return {
+        "cell_type": kind,
+        "id": name,
+        "metadata": metadata | meta,
+        "source": text,
+    }
+
+
+NOTEBOOK = {
+    "cells": [
+        cell("markdown", ZH, "zh-01", ["lang-zh"]),
+        cell("markdown", EN, "en-01", ["lang-en"]),
+        cell("markdown", "$$ A_t = G_t $$ (eq-gae)", "shared-01"),
+        cell("code", "gae(rewards)", "code-01", **FIGURE),
+    ]
+}
+
+
+def problems(notebook: dict) -> list[str]:
+    return list(parity.check_notebook(notebook))
+
+
+@pytest.mark.parametrize("path", parity.sources(), ids=lambda p: p.name)
+def test_every_source_says_the_same_in_both_languages(path):
+    found = parity.check_file(path)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_the_sample_notebook_agrees():
+    assert problems(NOTEBOOK) == []
+
+
+EDITS = {
+    "a dropped formula": ("$A_t$", "it", "lacks the formula $A_t$"),
+    "a changed sign": ("$A_t$", "$-A_t$", "lacks the formula $A_t$"),
+    "a changed role": ("eq-gae", "eq-ppo", "lacks the role {eq}`eq-gae`"),
+    "a changed name in code": ("`gae`", "`GAE`", "lacks the inline code `gae`"),
+    "a changed link": ("#clip", "#klip", "lacks the link target 06_ppo.ipynb#clip"),
+    "a deeper heading": ("## Adv", "### Adv", "lacks the heading ##"),
+    "a missing heading": ("## Advantage", "Advantage", "lacks the heading ##"),
+    "a missing list item": ("- two\n", "", "lacks the list item"),
+    "a missing table row": ("| advantage | $A$ |\n", "", "lacks the table row"),
+    "another level of question": ('"L1"', '"L2"', "lacks the folded block"),
+    "another slider position": ("lam=0", "lam=1", "lacks the slider link gae lam=0"),
+    "Chinese left in": ("Answer", "答案", "Chinese in the English cell"),
+    "full-width punctuation": ("see [", "see\uff1a[", "Chinese in the English cell"),
+    "an extra label": ("## Adv", "(adv)=\n## Adv", "Chinese cell lacks the label adv"),
+    "an extra directive": (
+        "- one",
+        "```{note}\nx\n```\n- one",
+        "Chinese cell lacks the directive or code block {note}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "says"), EDITS.values(), ids=EDITS)
+def test_an_edit_of_one_language_only_is_caught(old, new, says):
+    notebook = copy.deepcopy(NOTEBOOK)
+    assert old in EN
+    notebook["cells"][1]["source"] = EN.replace(old, new, 1)
+    found = problems(notebook)
+    assert any(says in problem and "cell 2 (en-01)" in problem for problem in found)
+
+
+def test_a_cell_without_its_partner_is_named():
+    notebook = copy.deepcopy(NOTEBOOK)
+    del notebook["cells"][1]
+    assert problems(notebook) == [
+        "cell 1 (zh-01): no English partner directly after it: add a lang-en cell"
+    ]
+
+
+def test_a_partner_behind_a_code_cell_is_no_partner():
+    notebook = copy.deepcopy(NOTEBOOK)
+    notebook["cells"].insert(1, cell("code", "x = 1", "code-00"))
+    assert len(problems(notebook)) == 2
+
+
+def test_prose_in_an_untagged_cell_is_caught():
+    notebook = copy.deepcopy(NOTEBOOK)
+    notebook["cells"][2]["source"] += "\n\nas promised"
+    assert "prose in an untagged cell, 'as promised'" in problems(notebook)[0]
+
+
+def test_a_code_cell_belongs_to_no_language():
+    notebook = copy.deepcopy(NOTEBOOK)
+    notebook["cells"][3]["metadata"]["tags"] = ["lang-en"]
+    assert "code is shared" in problems(notebook)[0]
+
+
+def test_a_figure_without_words_in_one_language_is_caught():
+    notebook = copy.deepcopy(NOTEBOOK)
+    del notebook["cells"][3]["metadata"]["figure"]["alt"]["zh"]
+    assert "figure.alt has no 'zh' text" in problems(notebook)[0]
+
+
+def test_a_page_is_checked_by_its_block_breaks():
+    page = '+++ {"lang": "zh"}\n# 甲\n+++ {"lang": "en"}\n# A\n\n$x$\n'
+    (found,) = parity.check_page(page)
+    assert found.startswith("block from line 4")
+    assert "the Chinese cell lacks the formula $x$" in found
+
+
+def test_a_caption_in_one_language_is_caught():
+    assert list(parity.check_toc({"parts": [{"caption": "章节"}]}))
+
+
+def test_a_glossary_row_without_a_meaning_is_caught():
+    row = {"zh": "优势", "en": "advantage", "means": {"zh": "好多少", "en": ""}}
+    group = {"title": {"zh": "甲", "en": "A"}, "terms": [row]}
+    assert "no 'en' term or meaning" in next(iter(parity.check_glossary([group])))
