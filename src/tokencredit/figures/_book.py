@@ -12,7 +12,6 @@ from typing import ClassVar
 from docutils import nodes
 from sphinx.addnodes import only
 
-from tokencredit.figures._explorer import explore
 from tokencredit.figures._page import page_html
 from tokencredit.figures._pipeline import pipeline
 
@@ -34,7 +33,7 @@ class FigureRenderer:
         if "explorer" in reference and data.mime_type == "image/png":
             language = config.language[:2]
             uid = f"xp-{reference['explorer']}-{data.cell_index}"
-            html = page_html(explore(reference["explorer"]), language, uid)
+            html = page_html(reference["explorer"], language, uid)
             live, still = only(expr="html"), only(expr="not html")
             live += nodes.raw(text=html, format="html")
             still += renderer.render_image(data)
