@@ -1,1 +1,79 @@
-"""Token Credit (词元的功劳): policy gradients for LLMs, from REINFORCE to GSPO."""
+"""Token Credit (词元的功劳): policy gradients for LLMs, from REINFORCE to GSPO.
+
+In the order the data flows:
+
+masks        response_mask, masked_mean, masked_whiten
+log_probs    token_log_probs, entropy
+rewards      soft_overlong
+filters      dynamic_sampling, top_variance
+returns      discounted_return
+advantages   gae, turn_gae, group_relative, leave_one_out
+ratios       token_log_ratio, sequence_log_ratio
+losses       reinforce_loss, ppo_clip_loss, cispo_loss, value_loss, balanced_clip
+kl           kl_penalty
+aggregate    aggregate_loss, loss_denominator
+algorithms   ALGORITHMS, Algorithm, with_critic, shaped_rewards, token_advantages,
+             policy_loss
+
+B sequences, T token positions; `mask` is True where the policy chose the token.
+Masked positions may hold anything; outputs are 0 there.
+"""
+
+from .advantages import gae, group_relative, leave_one_out, turn_gae
+from .aggregate import AGGREGATIONS, aggregate_loss, loss_denominator
+from .algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    policy_loss,
+    shaped_rewards,
+    token_advantages,
+    with_critic,
+)
+from .filters import dynamic_sampling, top_variance
+from .kl import KL_ESTIMATORS, kl_penalty
+from .log_probs import entropy, token_log_probs
+from .losses import (
+    balanced_clip,
+    cispo_loss,
+    ppo_clip_loss,
+    reinforce_loss,
+    value_loss,
+)
+from .masks import masked_mean, masked_whiten, response_mask
+from .ratios import sequence_log_ratio, token_log_ratio
+from .returns import discounted_return
+from .rewards import soft_overlong
+
+__all__ = [
+    "AGGREGATIONS",
+    "ALGORITHMS",
+    "KL_ESTIMATORS",
+    "Algorithm",
+    "aggregate_loss",
+    "balanced_clip",
+    "cispo_loss",
+    "discounted_return",
+    "dynamic_sampling",
+    "entropy",
+    "gae",
+    "group_relative",
+    "kl_penalty",
+    "leave_one_out",
+    "loss_denominator",
+    "masked_mean",
+    "masked_whiten",
+    "policy_loss",
+    "ppo_clip_loss",
+    "reinforce_loss",
+    "response_mask",
+    "sequence_log_ratio",
+    "shaped_rewards",
+    "soft_overlong",
+    "token_advantages",
+    "token_log_probs",
+    "token_log_ratio",
+    "top_variance",
+    "turn_gae",
+    "value_loss",
+    "with_critic",
+]

@@ -1,0 +1,187 @@
+"""Advantages 优势: how much better than expected, token by token or per sequence."""
+
+from __future__ import annotations
+
+import torch
+
+from .checks import floats, number, require, rewards_only_where, token_mask
+from .groups import group_rewards
+from .returns import bootstrap, bootstrapped_sum
+from .shapes import GroupIds, PerSequence, PerToken, TokenMask
+
+
+def gae(
+    rewards: PerToken,
+    values: PerToken,
+    mask: TokenMask | None = None,
+    *,
+    gamma: float = 1.0,
+    lam: float = 0.95,
+    last_values: PerSequence | None = None,
+) -> PerToken:
+    """Generalised advantage estimation 广义优势估计 (1506.02438 eq. 16).
+
+        A_t = delta_t + gamma lam A_{t+1},  delta_t = r_t + gamma V_{t+1} - V_t
+
+    Computed as lambda-return minus value: with M_t = (1 - lam) V_t + lam G_t,
+    G_t = r_t + gamma M_{t+1}, which is one decayed sum of lam r + (1 - lam) V.
+    Limits: lam = 1 gives return - V, lam = 0 the one-step error delta.
+
+    Args:
+        rewards: on the token that earned them, 0 on masked tokens.
+        values: the critic's estimate before each token, from the policy that sampled.
+        mask: True where the policy chose the token; "next" is the next live token.
+        gamma: discount factor per live token, in [0, 1].
+        lam: how far to trust the rewards over the critic, in [0, 1].
+        last_values: value of the state after the last token, 0 where terminated.
+
+    Returns:
+        Advantages, 0 where masked, not whitened, without gradient.
+
+    Raises:
+        ValueError: shapes, dtypes, dials outside [0, 1], a reward on a masked token.
+
+    Easy to break: the critic's target is gae(...) + values, before any whitening.
+
+    >>> rewards = torch.tensor([[0.0, 1.0]])
+    >>> gae(rewards, torch.tensor([[0.5, 0.6]]), gamma=1.0, lam=0.5)
+    tensor([[0.3000, 0.4000]])
+    """
+    rewards, values = floats(2, rewards=rewards, values=values)
+    mask = token_mask(mask, rewards)
+    gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
+    rewards_only_where(mask, rewards, "live tokens")
+    last_values = bootstrap(last_values, rewards)
+    rewards, values = rewards.detach(), values.detach()
+    mixed = lam * rewards + (1 - lam) * values
+    _, mixed_next = bootstrapped_sum(mixed, gamma * lam, mask, last_values)
+    return torch.where(mask, rewards + gamma * mixed_next - values, 0)
+
+
+def turn_gae(
+    rewards: PerToken,
+    values: PerToken,
+    mask: TokenMask,
+    turn_ends: TokenMask,
+    *,
+    gamma: float = 1.0,
+    lam: float = 0.95,
+    turn_gamma: float = 0.95,
+) -> PerToken:
+    """Bi-level GAE 双层 GAE of RAGEN (2504.20073): over turns, then inside each turn.
+
+        over turn ends:  R = gae(r, V; turn_gamma, lam) + V
+        inside a turn:   gae with reward R on its last token, no value beyond it
+
+    Limit: one turn gives gae(rewards, values, mask).
+
+    Args:
+        rewards: on turn ends only.
+        values: the critic's estimate before each token.
+        mask: True where the policy chose the token.
+        turn_ends: True on the last token of each turn, rewarded or not.
+        gamma: discount factor per live token inside a turn, in [0, 1].
+        lam: the GAE parameter of both levels, in [0, 1].
+        turn_gamma: discount factor per turn, in [0, 1].
+
+    Returns:
+        Advantages, 0 where masked, not whitened, without gradient.
+
+    Raises:
+        ValueError: a turn end on a masked token, a reward off a turn end, a live
+            token after the last turn end; shapes, dtypes, dials outside [0, 1].
+
+    Easy to break: a turn whose reward is 0 is still a turn.
+
+    >>> live = torch.ones(1, 4, dtype=torch.bool)
+    >>> ends = torch.tensor([[False, True, False, True]])
+    >>> rewards, values = torch.tensor([[0.0, 0.0, 0.0, 1.0]]), torch.zeros(1, 4)
+    >>> turn_gae(rewards, values, live, ends, lam=1.0, turn_gamma=0.5)
+    tensor([[0.5000, 0.5000, 1.0000, 1.0000]])
+    """
+    rewards, values = floats(2, rewards=rewards, values=values)
+    require(mask is not None, "mask", "a tensor of bools", mask)
+    mask = token_mask(mask, rewards)
+    require(turn_ends is not None, "turn_ends", "a tensor of bools", turn_ends)
+    turn_ends = token_mask(turn_ends, rewards, "turn_ends")
+    gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
+    turn_gamma = number("turn_gamma", turn_gamma, 0, 1)
+    require(not (turn_ends & ~mask).any(), "turn_ends", "on live tokens", turn_ends)
+    rewards_only_where(turn_ends, rewards, "turn ends")
+    ends_ahead = turn_ends.flip(1).cumsum(1).flip(1) > 0
+    require(
+        (ends_ahead | ~mask).all(), "turn_ends", "at or after live tokens", turn_ends
+    )
+    values = values.detach()
+    turns = gae(rewards, values, turn_ends, gamma=turn_gamma, lam=lam)
+    rewards = torch.where(turn_ends, turns + values, 0)
+    mixed = lam * rewards + (1 - lam) * values
+    keep = torch.full_like(values, gamma * lam).masked_fill(turn_ends, 0)
+    _, mixed_next = bootstrapped_sum(mixed, keep, mask, None)
+    returns = torch.where(turn_ends, rewards, gamma * mixed_next)
+    return torch.where(mask, returns - values, 0)
+
+
+def group_relative(
+    rewards: PerSequence, groups: GroupIds, *, scale: bool = True, eps: float = 1e-6
+) -> PerSequence:
+    """Group-relative advantage 组相对优势 of GRPO (2402.03300 sec. 4.1.2).
+
+        A_i = (R_i - mean_g) / (std_g + eps),    std_g with n - 1
+
+    `scale=False` leaves out the division: Dr. GRPO (2503.20783). Limits: a group of
+    one, or of equal rewards, gives exactly 0.
+
+    Args:
+        rewards: one per sequence, finite.
+        groups: which prompt each sequence answers; any ids, any order.
+        scale: whether to divide by the standard deviation of the group.
+        eps: added to the standard deviation.
+
+    Returns:
+        One advantage per sequence, without gradient.
+
+    Raises:
+        ValueError: NaN or infinite rewards, ids of the wrong length, eps < 0.
+
+    Easy to break: groups go by id, never by position, and never per micro-batch.
+
+    >>> rewards = torch.tensor([1.0, 5.0, 0.0])
+    >>> group_relative(rewards, torch.tensor([0, 1, 0]))
+    tensor([ 0.7071,  0.0000, -0.7071])
+    """
+    require(isinstance(scale, bool), "scale", "True or False", scale)
+    eps = number("eps", eps)
+    dtype = floats(1, rewards=rewards)[0].dtype
+    index, _, centred, std = group_rewards(rewards, groups)
+    if scale:
+        centred = centred / torch.where(std > 0, std + eps, 1)[index]
+    return centred.to(dtype)
+
+
+def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
+    """Leave-one-out advantage 留一法 of RLOO (2402.14740).
+
+        A_i = R_i - mean of the others = n / (n - 1) * (R_i - mean_g)
+
+    The baseline does not contain the sample itself, so the gradient is unbiased.
+    Limit: a group of one gives 0.
+
+    Args:
+        rewards: one per sequence, finite.
+        groups: which prompt each sequence answers; any ids, any order.
+
+    Returns:
+        One advantage per sequence, without gradient.
+
+    Raises:
+        ValueError: NaN or infinite rewards, ids of the wrong length.
+
+    Easy to break: a baseline may use the other samples, never the sample itself.
+
+    >>> leave_one_out(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([4, 4, 4]))
+    tensor([ 1.0000, -0.5000, -0.5000])
+    """
+    dtype = floats(1, rewards=rewards)[0].dtype
+    index, size, centred, _ = group_rewards(rewards, groups)
+    return (centred * (size / (size - 1).clamp(min=1))[index]).to(dtype)

@@ -1,0 +1,46 @@
+"""Groups 组: the answers to one prompt, known by id, in any order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .checks import floats, group_ids, require
+from .shapes import GroupIds, PerSequence
+
+
+class Groups(NamedTuple):
+    """Rewards, group by group, in float64."""
+
+    index: Tensor  # [B]: which group a sequence belongs to, 0 .. G-1
+    size: Tensor  # [G]
+    centred: Tensor  # [B]: reward minus the mean of its group
+    std: Tensor  # [G]: with n - 1; 0 for a group of one
+
+
+def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
+    """Means and standard deviations per group, whatever the order of the ids.
+
+    Sums run in float64 on rewards measured from one member of the group, so equal
+    rewards are centred to exactly 0 and have a standard deviation of exactly 0.
+
+    >>> group_rewards(torch.tensor([3.0, 0.1, 1.0]), torch.tensor([7, 2, 7])).std
+    tensor([0.0000, 1.4142], dtype=torch.float64)
+    """
+    floats(1, rewards=rewards)
+    group_ids(groups, rewards)
+    require(rewards.isfinite().all(), "rewards", "finite", rewards)
+    rewards = rewards.detach().double()
+    _, index, size = groups.unique(return_inverse=True, return_counts=True)
+    member = rewards.new_empty(len(size)).index_put_((index,), rewards)
+    shifted = rewards - member[index]
+    centred = shifted - (total(shifted, index, size) / size)[index]
+    var = total(centred.square(), index, size) / (size - 1).clamp(min=1)
+    return Groups(index, size, centred, var.sqrt())
+
+
+def total(x, index, size):
+    """Sum of x per group."""
+    return torch.bincount(index, x, minlength=len(size))
