@@ -65,10 +65,12 @@ class Policy(nn.Module):
         self.head = nn.Linear(width, vocab_size, bias=False)
         self.value_head = nn.Linear(width, 1) if critic else None
         for name, weight in self.named_parameters():
-            if weight.dim() == 2:
-                nn.init.normal_(weight, std=0.02 if "embed" in name else width**-0.5)
-            if name.endswith(("out.weight", "down.weight")):
+            if name in ("embed.weight", "place.weight"):
+                nn.init.normal_(weight, std=0.5)
+            elif name.endswith(("out.weight", "down.weight")):
                 nn.init.normal_(weight, std=(2 * layers * width) ** -0.5)
+            elif weight.dim() == 2:
+                nn.init.normal_(weight, std=width**-0.5)
         if critic:
             nn.init.zeros_(self.value_head.weight)
 

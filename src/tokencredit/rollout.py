@@ -1,11 +1,28 @@
-"""Sampling (采样): prompts in, a Batch of answers out."""
+"""Sampling 采样: prompts in, a batch of answers out."""
+
+from dataclasses import dataclass, fields
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tokencredit.batch import Batch
-from tokencredit.tasks import EOS, Task, decode, encode
+from .batch import Batch
+from .shapes import SequenceMask, TokenIds
+from .tasks import EOS, Task, decode, encode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout(Batch):
+    """A `Batch` with the tokens it speaks of, prompt first, padded on the right.
+
+    Column j of every ``[B, T]`` field is about ``tokens[:, j]``: ``old_log_probs`` is its
+    log-probability given what stands before, ``values`` is V of the state it was chosen
+    in. So nothing has to be shifted. Several turns of an agent stand one after another
+    in a row; observations are tokens whose mask is False.
+    """
+
+    tokens: TokenIds
+    truncated: SequenceMask  # cut by the length limit rather than ended
 
 
 @torch.no_grad()
@@ -17,7 +34,7 @@ def rollout(
     group_size: int = 1,
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
-) -> Batch:
+) -> Rollout:
     """Sample `group_size` answers to each prompt (采样).
 
     Each prompt is read once; its cache is repeated for the group. A token is drawn by an
@@ -99,10 +116,10 @@ def rollout(
         return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
 
     empty = torch.zeros_like(ids[groups], dtype=torch.float)
-    return Batch(
+    return Rollout(
         tokens=put(drawn, ids[groups]),
         mask=put(live, empty.bool()),
-        log_probs=put(log_probs, empty),
+        old_log_probs=put(log_probs, empty),
         rewards=torch.zeros(len(groups), width),
         groups=groups,
         truncated=open_ & (eos >= 0),
@@ -122,9 +139,34 @@ def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
     return padded, lengths
 
 
-def texts(batch: Batch, vocabulary: str) -> list[str]:
+def texts(batch: Rollout, vocabulary: str) -> list[str]:
     """The answers of a single-turn batch as text, EOS included."""
     return [
         decode(row[live].tolist(), vocabulary)
         for row, live in zip(batch.tokens, batch.mask, strict=True)
     ]
+
+
+def join(batches: list[Rollout]) -> Rollout:
+    """Batches under each other, padded to the widest; their groups stay apart.
+
+    Raises:
+        ValueError: nothing to join, or a field that only some of them have.
+    """
+    if not batches:
+        raise ValueError("there are no batches to join")
+    width = max(b.tokens.shape[1] for b in batches)
+    joined = {}
+    for name in (f.name for f in fields(Rollout)):
+        parts = [getattr(b, name) for b in batches]
+        if all(part is None for part in parts):
+            continue
+        if any(part is None for part in parts):
+            raise ValueError(f"only some of the batches have {name}")
+        if parts[0].dim() == 2:
+            parts = [F.pad(part, (0, width - part.shape[1])) for part in parts]
+        joined[name] = torch.cat(parts)
+    first = torch.tensor([0] + [int(b.groups.max()) + 1 for b in batches[:-1]]).cumsum(0)
+    sizes = torch.tensor([len(b) for b in batches])
+    joined["groups"] = joined["groups"] + first.repeat_interleave(sizes)
+    return Rollout(**joined)

@@ -1,9 +1,9 @@
 """Tasks (任务): prompts and verdicts behind one small protocol, and their registry."""
 
-from tokencredit.tasks.addition import Addition
-from tokencredit.tasks.chain import Chain
-from tokencredit.tasks.protocol import EOS, Task, decode, encode
-from tokencredit.tasks.sort import NoteSort, Sort
+from .addition import Addition
+from .chain import Chain
+from .protocol import EOS, Task, decode, encode
+from .sort import NoteSort, Sort
 
 __all__ = ["EOS", "TASKS", "Task", "decode", "encode", "task"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokencredit.tasks.protocol import EOS
+from .protocol import EOS
 
 
 @dataclass(frozen=True)

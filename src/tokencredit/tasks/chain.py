@@ -2,9 +2,9 @@
 
 The warm-up corpus mixes three habits. For the prompt ``47=`` and its answer 1:
 
-* guess: ``#3$`` (a random digit, right one time in ten),
+* guess: ``#7$`` (the last digit again: right one time in ten),
 * steps: ``41#1$`` (the running sums modulo 10, then the answer),
-* ramble: ``.....#8$`` (dots, then a random digit).
+* ramble: ``.....#7$`` (dots, then the same guess).
 
 Nothing in the reward mentions steps: it is 1 iff the digit after ``#`` is right and EOS
 follows. That the share of step-by-step answers goes to one under RL is what one watches.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokencredit.tasks.protocol import EOS
+from .protocol import EOS
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Chain:
         max_response: tokens an answer may have, EOS included.
     """
 
-    min_digits: int = 3
-    max_digits: int = 5
-    steps: float = 0.15
+    min_digits: int = 2
+    max_digits: int = 4
+    steps: float = 0.2
     ramble: float = 0.25
     slip: float = 0.02
     max_dots: int = 10
@@ -53,7 +53,7 @@ class Chain:
         if habit < self.steps:
             return self._steps(prompt, rng)
         dots = rng.integers(1, self.max_dots + 1) if habit < self.steps + self.ramble else 0
-        return f"{'.' * dots}#{rng.integers(10)}{EOS}"
+        return f"{'.' * dots}#{prompt[-2]}{EOS}"
 
     def gold(self, prompt: str) -> str:
         return self._steps(prompt)
