@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 from matplotlib.spines import Spine
 from matplotlib.text import Text
 
@@ -39,6 +40,24 @@ def movable(fig: Figure) -> list[Artist]:
     return [a for a in children if isinstance(a, kinds) and not isinstance(a, Spine)]
 
 
+class Unclipped(RendererSVG):
+    """Draws what lies outside the picture too, so that no state has fewer points."""
+
+    def _convert_path(self, path, transform=None, clip=None, *args, **kwargs):
+        return super()._convert_path(path, transform, None, *args, **kwargs)
+
+    def draw_markers(self, gc, marker, marker_transform, path, *args, **kwargs):
+        path = Everywhere(path.vertices, path.codes)
+        super().draw_markers(gc, marker, marker_transform, path, *args, **kwargs)
+
+
+class Everywhere(Path):
+    """A path that iterates over all its points."""
+
+    def iter_segments(self, transform=None, **kwargs):
+        return super().iter_segments(transform, **(kwargs | {"clip": None}))
+
+
 class Recorder:
     """Draws a figure state by state as the SVG of the artists that moved."""
 
@@ -50,7 +69,7 @@ class Recorder:
         self.out = io.StringIO()
         with rc_context(RC):
             size = 72 * self.fig.get_size_inches()
-            self.renderer = RendererSVG(*size, self.out, image_dpi=72)
+            self.renderer = Unclipped(*size, self.out, image_dpi=72)
         self.renderer.writer.comment = lambda text: None
         for number, artist in enumerate(self.artists):
             artist.draw = self._tagged(number, artist, artist.draw)
