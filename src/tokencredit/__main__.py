@@ -2,16 +2,19 @@
 
 import argparse
 import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+COMMANDS = ("homework", "lab")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand and return its exit status."""
-    from tokencredit import homework, lab
-
     parser = argparse.ArgumentParser(prog="python -m tokencredit")
     commands = parser.add_subparsers(dest="command", required=True)
-    for module in (homework, lab):
-        module.add_command(commands)
+    for name in COMMANDS:
+        if find_spec(f"tokencredit.{name}"):
+            import_module(f"tokencredit.{name}").add_command(commands)
     args = parser.parse_args(argv)
     return args.run(args)
 

@@ -1,0 +1,399 @@
+"""The student's side: a warm process that forks one guarded child per student.
+
+Started as ``python -I worker.py SOCKET ORDERS``, in an empty folder and with a
+clean environment. It imports torch once, runs no student's code itself, and forks for
+every request. The child is two processes: a guard that stays ours and outlives whatever
+the student starts, and under it the process that runs the student's cells.
+
+What the second one cannot do depends on the system and is reported at its start:
+own process and network space (``unshare``), own user (when the teacher is root), and
+a file system closed but for the interpreter and its own folder (Landlock). Limits on
+memory, CPU time, file size and processes hold everywhere.
+"""
+
+import ast
+import contextlib
+import ctypes
+import importlib
+import importlib.util
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import sys
+import sysconfig
+import traceback
+import types
+from pathlib import Path
+
+import torch
+
+SPEC = importlib.util.spec_from_file_location(
+    "exchange", Path(__file__).with_name("exchange.py")
+)
+exchange = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(exchange)
+
+PACKAGE = "tokencredit"
+LIBC = ctypes.CDLL(None, use_errno=True)
+NEW_USER, NEW_IPC, NEW_PID, NEW_NET = 0x10000000, 0x08000000, 0x20000000, 0x40000000
+SUBREAPER, NO_NEW_PRIVILEGES = 36, 38
+GIB = 2**30
+STUDENT_USER = 61234  # a user that owns nothing, taken when the teacher is root
+
+
+# --- what the student's process may touch ------------------------------------
+
+
+def readable(hidden: list[str]) -> list[str]:
+    """The interpreter and the system's libraries, without the course's package."""
+    roots = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
+    roots |= {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime"}
+    roots |= {"/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo"}
+    roots |= {"/sys/devices/system/cpu"}
+    site = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
+    parts = {entry for folder in site for entry in folder.glob(f"*{PACKAGE}*")}
+    closed = {entry.resolve() for entry in parts} | {Path(path) for path in hidden}
+    found = []
+    for root in sorted({os.path.realpath(path) for path in roots}):
+        found += openings(Path(root), closed)
+    return found
+
+
+def openings(path: Path, hidden: set[Path]) -> list[str]:
+    """The path itself, or its entries where something below it is hidden."""
+    if path in hidden or not path.exists():
+        return []
+    if not any(entry.is_relative_to(path) for entry in hidden):
+        return [str(path)]
+    return [found for entry in path.iterdir() for found in openings(entry, hidden)]
+
+
+def close_files(folder: str, opened: list[str]) -> bool:
+    """Landlock: read the interpreter, write the folder, nothing else; see landlock(7).
+
+    Rights are bits: 0 execute, 1 write, 2 read a file, 3 list a folder, 4 to 12
+    remove and make entries, 13 move between folders, 14 truncate, 15 device ioctl.
+    """
+    version = LIBC.syscall(444, None, 0, 1)
+    if version < 1:
+        return False
+    files = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
+    network = 0b11 if version >= 4 else 0
+    scope = 0b11 if version >= 6 else 0
+    sizes = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
+    rules = (ctypes.c_uint64 * 3)(files, network, scope)
+    handle = LIBC.syscall(444, rules, sizes.get(version, 24), 0)
+    if handle < 0:
+        return False
+    on_files = files & (0b111 | 1 << 14 | 1 << 15)
+    reading = [(path, 0b1101) for path in opened]
+    for path, rights in [*reading, ("/dev/null", 0b110), (folder, files)]:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            rights &= files if os.path.isdir(path) else on_files
+            rule = rights.to_bytes(8, "little") + descriptor.to_bytes(4, "little")
+            LIBC.syscall(445, handle, 1, rule, 0)
+            os.close(descriptor)
+    LIBC.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    closed = LIBC.syscall(446, handle, 0) == 0
+    os.close(handle)
+    return closed
+
+
+def own_space() -> bool:
+    """Leave the teacher's network and process space."""
+    user, group = os.getuid(), os.getgid()
+    spaces = NEW_NET | NEW_PID | NEW_IPC
+    if user == 0 and LIBC.unshare(spaces) == 0:
+        return True
+    if LIBC.unshare(spaces | NEW_USER) != 0:
+        return False
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    return True
+
+
+def other_user(folder: str) -> bool:
+    """As root, become a user who owns nothing but the folder."""
+    if os.getuid() != 0:
+        return False
+    os.chown(folder, STUDENT_USER, STUDENT_USER)
+    os.setgroups([])
+    os.setresgid(STUDENT_USER, STUDENT_USER, STUDENT_USER)
+    os.setresuid(STUDENT_USER, STUDENT_USER, STUDENT_USER)
+    return True
+
+
+def reachable_by_others(path: str) -> bool:
+    """Whether another user may read the interpreter's folder."""
+    folders = [Path(path), *Path(path).resolve().parents]
+    return all(folder.stat().st_mode & 0o001 for folder in folders)
+
+
+def limit(memory: int, seconds: int, processes: bool) -> None:
+    """Memory beyond what torch has mapped, CPU seconds, file size, processes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    room = pages * resource.getpagesize() + memory
+    limits = {
+        resource.RLIMIT_AS: room,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 16 * 2**20,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_CORE: 0,
+    }
+    if processes:
+        limits[resource.RLIMIT_NPROC] = 64
+    for name, value in limits.items():
+        resource.setrlimit(name, (value, value))
+
+
+# --- the two processes of one student ----------------------------------------
+
+
+def guard(channel: socket.socket, control: socket.socket, order: dict) -> None:
+    """Start the student's process; when it ends or we are told, end all it started."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    LIBC.prctl(SUBREAPER, 1, 0, 0, 0)
+    space = own_space()
+    child = os.fork()
+    if child == 0:
+        control.close()
+        student(channel, order, space)
+        os._exit(0)
+    channel.close()
+    ended = os.pidfd_open(child)
+    select.select([ended, control], [], [])
+    os.kill(child, signal.SIGKILL)
+    while left := descendants():
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+
+
+def descendants() -> list[int]:
+    """Our children, orphans that came back to us included; zombies too."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2]
+            found += [int(entry)] if int(fields.split()[1]) == os.getpid() else []
+    return found
+
+
+def student(channel: socket.socket, order: dict, space: bool) -> None:
+    """Lock ourselves in, say how well that worked, then answer requests."""
+    folder = order["folder"]
+    os.setsid()
+    os.chdir(folder)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, channel.fileno())
+    os.closerange(channel.fileno() + 1, 4096)
+    os.environ["HOME"] = os.environ["TMPDIR"] = folder
+    user = reachable_by_others(sys.prefix) and other_user(folder)
+    limit(order["memory"], order["cpu"], processes=user or (space and os.getuid() > 0))
+    files = close_files(folder, order["readable"])
+    exchange.send(channel, {"network": space, "user": user, "files": files})
+    Session(channel, folder, order["readable"]).serve()
+
+
+class Session:
+    """Runs one student's cells and calls their functions, one request at a time."""
+
+    def __init__(self, channel: socket.socket, folder: str, opened: list[str]):
+        self.channel, self.process = channel, os.getpid()
+        self.module = types.ModuleType("__main__")
+        self.graphs, self.tried = {}, set()
+        self.allowed = tuple(os.path.join(path, "") for path in opened)
+        self.folder = os.path.join(os.path.realpath(folder), "")
+        sys.modules["__main__"] = self.module
+        sys.meta_path.insert(0, Absent())
+        sys.path[:] = [p for p in sys.path if f"{p}/".startswith(self.allowed)]
+        random.seed(0)
+        torch.manual_seed(0)
+        sys.addaudithook(self.watch)
+
+    def watch(self, event: str, arguments: tuple) -> None:
+        """Refuse and remember files outside, sockets; remember started processes."""
+        if event in ("os.fork", "os.posix_spawn", "subprocess.Popen", "os.system"):
+            self.tried.add("processes")
+        elif event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
+            self.refuse("network", event)
+        elif event in READS or event in WRITES:
+            both = event in ("os.rename", "os.link")
+            paths = arguments[:2] if both else arguments[:1]
+            for path in paths:
+                if isinstance(path, (str, bytes, os.PathLike)):
+                    self.watch_path(os.fsdecode(path), event, arguments)
+
+    def watch_path(self, path: str, event: str, arguments: tuple) -> None:
+        full = os.path.realpath(path)
+        if full == "/dev/null" or f"{full}/".startswith(self.folder):
+            return
+        flags = arguments[2] if event == "open" and len(arguments) > 2 else 0
+        writes = event in WRITES or (isinstance(flags, int) and flags & 0b11)
+        if writes or not f"{full}/".startswith(self.allowed):
+            self.refuse("files", path)
+
+    def refuse(self, what: str, detail: str) -> None:
+        self.tried.add(what)
+        raise PermissionError(f"not allowed while grading: {detail}")
+
+    def serve(self) -> None:
+        while (request := exchange.receive(self.channel)) is not None:
+            try:
+                reply = getattr(self, request["do"])(request)
+            except BaseException as error:
+                reply = {"error": describe(error, request.get("cell"))}
+            if os.getpid() != self.process:  # a fork that came back as a second us
+                os._exit(0)
+            reply |= {"id": request["id"], "tried": sorted(self.tried)}
+            try:
+                exchange.send(self.channel, reply)
+            except (exchange.Unsendable, MemoryError) as error:
+                error = describe(error, None)
+                exchange.send(self.channel, {"id": request["id"], "error": error})
+
+    def setup(self, request: dict) -> dict:
+        """Run our own setup cell, skipping what needs the package."""
+        for statement in ast.parse(request["source"]).body:
+            code = compile(ast.Module([statement], []), "<setup>", "exec", optimize=0)
+            with contextlib.suppress(Exception):
+                exec(code, self.module.__dict__)
+        self.tried.clear()
+        return {}
+
+    def run(self, request: dict) -> dict:
+        code = compile(request["source"], f"<{request['cell']}>", "exec", optimize=0)
+        exec(code, self.module.__dict__)
+        return {}
+
+    def kinds(self, request: dict) -> dict:
+        """Which of the wanted names exist, and which can be called."""
+        found = {n: self.module.__dict__[n] for n in request["names"] if self.has(n)}
+        return {"kinds": {name: callable(value) for name, value in found.items()}}
+
+    def has(self, name: str) -> bool:
+        return name in self.module.__dict__
+
+    def fetch(self, request: dict) -> dict:
+        return {"value": exchange.encode(self.module.__dict__[request["name"]])}
+
+    def call(self, request: dict) -> dict:
+        inputs, outputs = [], []
+
+        def leaf(tensor):
+            inputs.append(tensor.requires_grad_())
+            return tensor
+
+        args, kwargs = exchange.decode(request["arguments"], leaf)
+        function = self.module.__dict__[request["name"]]
+        with torch.set_grad_enabled(request["grad"]):
+            value = function(*args, **kwargs)
+        reply = {"value": exchange.encode(value, outputs)}
+        if inputs and outputs:
+            self.graphs[request["id"]] = inputs, outputs
+        arguments = exchange.encode([list(args), kwargs])
+        if arguments != request["arguments"]:
+            reply["changed"] = arguments
+        return reply
+
+    def backward(self, request: dict) -> dict:
+        inputs, outputs = self.graphs[request["call"]]
+        given = exchange.decode(request["grads"])
+        grads = torch.autograd.grad(
+            outputs, inputs, given, allow_unused=True, retain_graph=True
+        )
+        return {"grads": exchange.encode(list(grads))}
+
+
+READS = {"open", "os.listdir", "os.scandir"}
+WRITES = {
+    *("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink"),
+    *("os.truncate", "os.chmod", "os.chown", "os.utime"),
+}
+
+
+class PackageAbsent(Exception):
+    """The student's code called a part of the package instead of writing it."""
+
+
+class Absent:
+    """Finds the course's package as modules whose every part raises when called."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] != PACKAGE:
+            return None
+        return importlib.util.spec_from_loader(name, Absent, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        def absent(name: str):
+            def part(*args, **kwargs):
+                raise PackageAbsent(f"{module.__name__}.{name}")
+
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return part
+
+        module.__getattr__ = absent
+
+
+def describe(error: BaseException, cell: str | None) -> dict:
+    """What happened, in a form that the grader can put into words."""
+    kind, line = type(error).__name__, None
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError):
+        line, place = error.lineno, cell
+    else:
+        place = next((f for f in reversed(frames) if f.filename[:5] == "<cell"), None)
+        line = place.lineno if place else None
+        place = place.filename.strip("<>") if place else None
+    try:
+        text = str(error)[:500]
+    except BaseException:
+        text = ""
+    return {"kind": kind, "text": text, "line": line, "cell": place}
+
+
+# --- the warm process --------------------------------------------------------
+
+
+def main() -> None:
+    """Fork a guarded child for every order that comes through our socket."""
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    options = exchange.json.loads(sys.argv[2])
+    opened = readable(options["hidden"])
+    for name in options["modules"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    while True:
+        data, handles, _, _ = socket.recv_fds(orders, 2**16, 2)
+        if not data:
+            return
+        order = exchange.json.loads(data) | {"readable": opened}
+        channel, control = (socket.socket(fileno=handle) for handle in handles)
+        if os.fork() == 0:
+            orders.close()
+            guard(channel, control, order)
+            os._exit(0)
+        channel.close()
+        control.close()
+
+
+if __name__ == "__main__":
+    main()
