@@ -1,6 +1,7 @@
 """The environments: a contract that each joins by existing, then their constants."""
 
 import doctest
+import itertools
 import math
 import random
 from collections import Counter
@@ -739,6 +740,22 @@ def test_reverse_play_and_the_solver_agree_on_every_length():
             assert known == (None if solution is None else len(solution))
 
 
+def test_a_push_and_its_undoing_match_in_both_directions():
+    room = room_of("##### #$$_# #_#_# #@..# #####")
+    inside = sorted(set(range(25)) - room.walls)
+    states = [
+        State(player, boxes)
+        for boxes in itertools.combinations(inside, 2)
+        for player in inside
+        if player not in boxes
+    ]
+    for state, direction in itertools.product(states, range(4)):
+        after = sokoban.push(room, state, direction)
+        assert after == state or state in sokoban.before(room, after, direction)
+        for earlier in sokoban.before(room, state, direction):
+            assert sokoban.push(room, earlier, direction) == state
+
+
 def test_a_box_in_a_corner_is_lost_and_the_game_goes_on():
     env = in_room("##### #$__# #@__# #__.# #####")
     assert solve(env.instance, env.state) is None
@@ -748,6 +765,13 @@ def test_a_box_in_a_corner_is_lost_and_the_game_goes_on():
 def test_coordinates_name_player_boxes_targets_and_inner_walls():
     env = in_room("##### #@$.# #_#_# #___# #####", view="coordinates")
     assert env.scene(env.state) == "player b2 boxes c2 targets d2 walls c3"
+
+
+def test_the_signs_tell_who_stands_on_a_target():
+    env = in_room("###### #+$_*# #____# #____# #____# ######")
+    assert env.render().split("\n")[1] == "# + $ _ * #"
+    env.step("down")
+    assert env.render().split("\n")[1:3] == ["# . $ _ * #", "# @ _ _ _ #"]
 
 
 # WebShop ----------------------------------------------------------------------------
