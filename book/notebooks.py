@@ -136,14 +136,18 @@ def code_cells(notebook) -> list:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def stamp(notebook, package: Path = PACKAGE) -> dict[str, dict[str, str]]:
+def stamp(notebook, package: Path = PACKAGE) -> dict[str, list | dict[str, str]]:
     """What the stored outputs depend on: each code cell and the package it reaches."""
     cells, mentioned = {}, set()
     for cell in code_cells(notebook):
         module = tree(cell.source)
         mentioned |= words(module) if module else set()
         cells[cell.id] = digest(ast.dump(module) if module else cell.source)
-    return {"cells": cells, "package": package_hashes(mentioned, package)}
+    # pairs, because nbformat sorts the keys of what it writes
+    return {
+        "cells": [[name, value] for name, value in cells.items()],
+        "package": package_hashes(mentioned, package),
+    }
 
 
 def merge_streams(outputs: list) -> list:
@@ -240,16 +244,17 @@ def stamp_problems(notebook, package: Path = PACKAGE) -> list[str]:
     if not stored:
         return ["was never run by this tool"]
     now = stamp(notebook, package)
+    before, after = dict(stored["cells"]), dict(now["cells"])
     changed = [
         f"cell {cell.id!r} changed after its output was stored"
         for cell in code_cells(notebook)
-        if stored["cells"].get(cell.id) != now["cells"][cell.id]
+        if before.get(cell.id) != after[cell.id]
     ]
     changed += [
         f"a code cell ({name!r}) was removed after the outputs were stored"
-        for name in stored["cells"].keys() - now["cells"].keys()
+        for name in before.keys() - after.keys()
     ]
-    if not changed and list(stored["cells"]) != list(now["cells"]):
+    if not changed and list(before) != list(after):
         changed.append("code cells were reordered after the outputs were stored")
     files = sorted(stored["package"].keys() | now["package"].keys())
     return changed + [
