@@ -126,7 +126,7 @@ def package_hashes(mentioned: set[str], package: Path = PACKAGE) -> dict[str, st
         if reached[path]
     }
     for path in sorted((package / "results").glob("*")):
-        if path.stem in seen and path.suffix != ".py":
+        if path.is_file() and path.stem in seen and path.suffix != ".py":
             name = path.relative_to(package).as_posix()
             hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return dict(sorted(hashes.items()))
