@@ -58,6 +58,12 @@ class Dial:
                 f"{self.values}"
             )
 
+        labels = [self.label(value) for value in self.values]
+        if len(set(labels)) < len(labels):
+            raise FigureError(
+                f"dial {self.key!r}: two values are written the same in {labels}"
+            )
+
     def label(self, value: float) -> str:
         """The value as a reader sees it."""
         return format(value, self.fmt)

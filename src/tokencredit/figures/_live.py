@@ -1,15 +1,19 @@
 """A live figure on a kernel: ipywidgets, finer steps, errors shown in the picture."""
 
+import copy
 import traceback
 from html import escape
+from itertools import count
 from pathlib import Path
 
 import ipywidgets
 
 from tokencredit.figures._explorer import Dial, Explorer
-from tokencredit.figures._style import draw_svg, inline_svg
+from tokencredit.figures._record import Recorder, parse
+from tokencredit.figures._style import panels, unique_ids
 
 STYLE = (Path(__file__).parent / "static" / "explorer.css").read_text("utf-8")
+NUMBERS = count()
 
 
 def slider(dial: Dial, name: str) -> ipywidgets.Widget:
@@ -33,7 +37,10 @@ def slider(dial: Dial, name: str) -> ipywidgets.Widget:
 
 def widget(explorer: Explorer) -> ipywidgets.Widget:
     """The figure and its sliders; the picture is a widget that holds its own SVG."""
-    fig, update = explorer.make()
+    recorder = Recorder(explorer)
+    tree, groups = recorder.start()
+    prefix = f"live-{next(NUMBERS)}"
+    alt = " ".join(explorer.alt.values())
     picture = ipywidgets.HTML()
     names = {d.key: " ".join(d.name.values()) for d in explorer.dials}
     sliders = {d.key: slider(d, names[d.key]) for d in explorer.dials}
@@ -41,8 +48,13 @@ def widget(explorer: Explorer) -> ipywidgets.Widget:
     def draw(change=None):
         state = {key: slider.value for key, slider in sliders.items()}
         try:
-            numbers = update(state)
-            svg = inline_svg(draw_svg(fig), " ".join(explorer.alt.values()), "live")
+            moved, numbers = recorder.move(state)
+            for number, text in moved.items():
+                group = parse(text)
+                groups[number][:], groups[number].attrib = list(group), group.attrib
+            page = copy.deepcopy(tree)
+            unique_ids(page, prefix)
+            svg = panels(page, alt)
             says = "<br>".join(explorer.say(k, numbers) for k in explorer.readout)
         except Exception:
             error = escape(traceback.format_exc())

@@ -61,9 +61,8 @@ def _slider(dial, language: str, says: str) -> str:
 
 
 @cache
-def cache_key() -> str:
+def cache_key(package: Path = Path(__file__).parents[1]) -> str:
     """A hash of the whole course package and of what draws and computes with it."""
-    package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for name in ("torch", "matplotlib"):
         digest.update(f"{name} {version(name)}\n".encode())

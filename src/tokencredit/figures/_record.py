@@ -80,7 +80,8 @@ class Recorder:
         def tagged(renderer):
             empty = isinstance(artist, Text) and not artist.get_text()
             hidden = empty or not artist.get_visible()
-            renderer._markers, renderer._path_collection_id = {}, 0
+            markers, renderer._markers = renderer._markers, {}
+            renderer._path_collection_id = 0
             display = "none" if hidden else "inline"
             renderer.writer.start("g", id=f"artist{number}", display=display)
             if empty:
@@ -95,6 +96,7 @@ class Recorder:
             if empty:
                 artist.set_text("")
             renderer.writer.end("g")
+            renderer._markers = markers
 
         return tagged
 
@@ -103,48 +105,61 @@ class Recorder:
         axes = self.fig.axes
         return [ax.viewLim.bounds for ax in axes] + [ax.get_children() for ax in axes]
 
-    def start(self) -> tuple[ElementTree.Element, dict[str, float]]:
-        """The whole figure in the start state, each artist in a group of its own."""
-        numbers = self.update(self.explorer.start)
+    def start(self) -> tuple[ElementTree.Element, list[ElementTree.Element]]:
+        """The whole figure in the start state, and the group of each artist."""
+        self.update(self.explorer.start)
         with rc_context(RC):
             self.fig.draw(self.renderer)
             self.renderer.finalize()
         for artist in self.artists:
             artist.stale = False
-        return ElementTree.fromstring(self.out.getvalue()), numbers
+        tree = ElementTree.fromstring(self.out.getvalue())
+        clean(tree)
+        groups = {g.get("id"): g for g in tree.iter("g") if "display" in g.attrib}
+        groups = [groups[f"artist{n}"] for n in range(len(self.artists))]
+        for group in groups:
+            _own_ids(group)
+        return tree, groups
 
     def move(self, state: State) -> tuple[dict[int, str], dict[str, float]]:
-        """Go to a state: the SVG text of each artist that changed, and the readout."""
+        """Go to a state: the SVG text of each artist that moved, and the readout."""
         numbers = self.update(state)
         if self._fixed() != self.fixed:
             raise FigureError(
                 f"{self.explorer.where(state)}: update changes axis limits or adds or "
                 "removes artists; make them once and only move them"
             )
-        changed = {}
-        for number, artist in enumerate(self.artists):
-            if artist.stale:
-                self.out.seek(0)
-                self.out.truncate()
-                self.renderer._groupd = {"patch": 1}
-                artist.draw(self.renderer)
-                artist.stale = False
-                changed[number] = self.out.getvalue().replace("xlink:href", "href")
-        return changed, numbers
+        moved = {}
+        with rc_context(RC):
+            for number, artist in enumerate(self.artists):
+                if artist.stale:
+                    self.out.seek(0)
+                    self.out.truncate()
+                    self.renderer._groupd = {"patch": 1}
+                    artist.draw(self.renderer)
+                    artist.stale = False
+                    moved[number] = self.out.getvalue().replace("xlink:href", "href")
+        return moved, numbers
 
 
-def _elements(group: ElementTree.Element) -> list[ElementTree.Element]:
-    """The elements of one artist's cleaned group, its markers' ids made its own."""
-    elements = list(group.iter())
+def parse(text: str) -> ElementTree.Element:
+    """The cleaned group of an artist that moved."""
+    group = ElementTree.fromstring(text)
+    clean(group)
+    _own_ids(group)
+    return group
+
+
+def _own_ids(group: ElementTree.Element) -> None:
+    """Name an artist's markers after the artist, the same in every state."""
     own = {}
-    for element in elements:
-        if element.get("id") and element is not group:
-            own["#" + element.get("id")] = f"{group.get('id')}-{len(own)}"
-            element.set("id", f"{group.get('id')}-{len(own) - 1}")
-    for element in elements:
-        if element.get("href") in own:
-            element.set("href", "#" + own[element.get("href")])
-    return elements
+    for element in group.iter():
+        if "id" in element.attrib and element is not group:
+            new = f"{group.get('id')}-{len(own)}"
+            own["#" + element.get("id")] = "#" + new
+            element.set("id", new)
+        elif element.get("href") in own:
+            element.set("href", own[element.get("href")])
 
 
 def record(explorer: Explorer):
@@ -156,30 +171,25 @@ def record(explorer: Explorer):
         and the readout's numbers per state.
     """
     recorder = Recorder(explorer)
-    tree, _ = recorder.start()
-    clean(tree)
-    groups = {g.get("id"): g for g in tree.iter("g") if "display" in g.attrib}
-    drawn = [[_elements(groups[f"artist{n}"])] for n in range(len(recorder.artists))]
-    known = [{} for _ in drawn]  # SVG text -> index in drawn
-    history = [[] for _ in drawn]
-    now = [0] * len(drawn)
-    readouts = []
+    tree, groups = recorder.start()
     ids = {element.get("id") for element in tree.iter()}
-    with rc_context(RC):
-        for state in explorer.states:
-            changed, numbers = recorder.move(state)
-            readouts.append(numbers)
-            for n, text in changed.items():
-                if text not in known[n]:
-                    group = ElementTree.fromstring(text)
-                    clean(group)
-                    elements = _elements(group)
-                    _check_alike(recorder, n, state, drawn[n][0], elements, ids)
-                    known[n][text] = len(drawn[n])
-                    drawn[n].append(elements)
-                now[n] = known[n][text]
-            for n, index in enumerate(now):
-                history[n].append(index)
+    drawn = [[list(group.iter())] for group in groups]
+    known = [{} for _ in groups]  # SVG text -> index in drawn
+    history = [[] for _ in groups]
+    now = [0] * len(groups)
+    readouts = []
+    for state in explorer.states:
+        moved, numbers = recorder.move(state)
+        readouts.append(numbers)
+        for n, text in moved.items():
+            if text not in known[n]:
+                elements = list(parse(text).iter())
+                _check_alike(recorder, n, state, drawn[n][0], elements, ids)
+                known[n][text] = len(drawn[n])
+                drawn[n].append(elements)
+            now[n] = known[n][text]
+        for n, index in enumerate(now):
+            history[n].append(index)
     changes = {}
     for variants, indices in zip(drawn, history, strict=True):
         for versions in zip(*variants, strict=True):
@@ -190,7 +200,7 @@ def record(explorer: Explorer):
                     versions[0].set("data-m", "")
                     series = [values[i] for i in indices]
                     changes.setdefault(versions[0], []).append((name, series))
-    for group in groups.values():
+    for group in groups:
         if group.get("display") == "inline" and "data-m" not in group.attrib:
             del group.attrib["display"]
     clean(tree)
