@@ -233,6 +233,8 @@ FIRST_LINES = {
     "Bandit": "arms phoenix dragon turns 5 actions 10",
     "FrozenLake": "P _ _ _ / _ _ _ _ / _ O _ _ / _ _ O G turns 5 actions 10",
     "FrozenLakeFixed": "P _ _ _ / _ O _ O / _ _ _ O / O _ _ G turns 5 actions 10",
+    "Sokoban": "# # # # # / # _ _ _ # / # . $ _ # / # _ _ @ # / # # # # # "
+    "turns 5 actions 10",
     "WebShop": "want green small lamp washable sturdy budget 80 page search "
     "turns 5 actions 10",
 }
@@ -638,6 +640,8 @@ def test_seeing_after_every_action_can_only_help_and_more_actions_too():
         assert optimum(lake, success_rate=1.0).success == 1
     long = optimum(FIXED, turns=100, actions_per_turn=1, actions=100)
     assert math.isclose(long.success, 0.7442, abs_tol=5e-5)
+    with pytest.raises(ValueError, match="actions_per_turn must be an integer >= 1"):
+        optimum(FIXED, actions_per_turn=0)
 
 
 # Sokoban ----------------------------------------------------------------------------

@@ -93,7 +93,7 @@ class Optimum:
         V[t, a] = max over plans p, 1 <= |p| <= k, of P_p1 P_p2 ... V[t - 1, a - |p|]
 
     for t turns and a actions left, k = min(a, actions_per_turn): all 4^k plans are
-    tried, so the value is exact. `actions_per_turn = 1` with as many turns as actions
+    tried, so the value is exact (and a turn of more than 6 actions is dear). `actions_per_turn = 1` with as many turns as actions
     is the closed-loop optimum. The best plan is the shortest among equals.
 
     Args:
@@ -104,6 +104,9 @@ class Optimum:
 
     def __init__(self, lake, success_rate, turns, actions_per_turn, actions):
         check_share("success_rate", success_rate)
+        check_count("turns", turns, 0)
+        check_count("actions_per_turn", actions_per_turn)
+        check_count("actions", actions, 0)
         self.table = transitions(lake, success_rate)
         self.actions_per_turn = actions_per_turn
         self.turns, self.actions = turns, actions
@@ -132,7 +135,7 @@ class Optimum:
 
     @property
     def success(self) -> float:
-        """Chance of reaching the goal from S with all turns and actions left."""
+        """Chance of reaching the goal from the first cell with every limit unspent."""
         return float(self.solve(self.turns, self.actions)[0][0])
 
 
