@@ -14,6 +14,9 @@ kl           kl_penalty
 aggregate    aggregate_loss, loss_denominator
 algorithms   ALGORITHMS, Algorithm, with_critic, shaped_rewards, token_advantages,
              policy_loss
+diagnostics  DIAGNOSTICS, clip_fraction, approximate_kl, mean_entropy,
+             explained_variance, ratio_range, effective_sample_size,
+             group_reward_std, zero_variance_share
 
 B sequences, T token positions; `mask` is True where the policy chose the token.
 Masked positions may hold anything; outputs are 0 there.
@@ -28,6 +31,17 @@ from .algorithms import (
     shaped_rewards,
     token_advantages,
     with_critic,
+)
+from .diagnostics import (
+    DIAGNOSTICS,
+    approximate_kl,
+    clip_fraction,
+    effective_sample_size,
+    explained_variance,
+    group_reward_std,
+    mean_entropy,
+    ratio_range,
+    zero_variance_share,
 )
 from .filters import dynamic_sampling, top_variance
 from .kl import KL_ESTIMATORS, kl_penalty
@@ -47,23 +61,31 @@ from .rewards import soft_overlong
 __all__ = [
     "AGGREGATIONS",
     "ALGORITHMS",
+    "DIAGNOSTICS",
     "KL_ESTIMATORS",
     "Algorithm",
     "aggregate_loss",
+    "approximate_kl",
     "balanced_clip",
     "cispo_loss",
+    "clip_fraction",
     "discounted_return",
     "dynamic_sampling",
+    "effective_sample_size",
     "entropy",
+    "explained_variance",
     "gae",
     "group_relative",
+    "group_reward_std",
     "kl_penalty",
     "leave_one_out",
     "loss_denominator",
     "masked_mean",
     "masked_whiten",
+    "mean_entropy",
     "policy_loss",
     "ppo_clip_loss",
+    "ratio_range",
     "reinforce_loss",
     "response_mask",
     "sequence_log_ratio",
@@ -76,4 +98,5 @@ __all__ = [
     "turn_gae",
     "value_loss",
     "with_critic",
+    "zero_variance_share",
 ]

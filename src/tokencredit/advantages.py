@@ -6,7 +6,7 @@ import torch
 
 from .checks import floats, number, require, rewards_only_where, token_mask
 from .groups import group_rewards
-from .returns import bootstrap, bootstrapped_sum
+from .returns import bootstrap, by_rows, next_sum
 from .shapes import GroupIds, PerSequence, PerToken, TokenMask
 
 
@@ -51,11 +51,15 @@ def gae(
     mask = token_mask(mask, rewards)
     gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
     rewards_only_where(mask, rewards, "live tokens")
-    last_values = bootstrap(last_values, rewards)
-    rewards, values = rewards.detach(), values.detach()
-    mixed = lam * rewards + (1 - lam) * values
-    _, mixed_next = bootstrapped_sum(mixed, gamma * lam, mask, last_values)
-    return torch.where(mask, rewards + gamma * mixed_next - values, 0)
+    last = bootstrap(last_values, rewards)
+    keep = torch.full((), gamma * lam, dtype=rewards.dtype, device=rewards.device)
+
+    def rows(rewards, values, mask, last):
+        mixed = lam * rewards + (1 - lam) * values
+        mixed_next = next_sum(mixed, keep, mask, last)
+        return torch.where(mask, rewards + gamma * mixed_next - values, 0)
+
+    return by_rows(rows, rewards.detach(), values.detach(), mask, last)
 
 
 def turn_gae(
@@ -117,7 +121,7 @@ def turn_gae(
     rewards = torch.where(turn_ends, turns + values, 0)
     mixed = lam * rewards + (1 - lam) * values
     keep = torch.full_like(values, gamma * lam).masked_fill(turn_ends, 0)
-    _, mixed_next = bootstrapped_sum(mixed, keep, mask, None)
+    mixed_next = next_sum(mixed, keep, mask, bootstrap(None, rewards))
     returns = torch.where(turn_ends, rewards, gamma * mixed_next)
     return torch.where(mask, returns - values, 0)
 

@@ -2,68 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from .checks import floats, number, rewards_only_where, tensor, token_mask
+from .checks import FLOATS, floats, number, rewards_only_where, tensor, token_mask
 from .shapes import PerSequence, PerToken, TokenMask
 
 BLOCK = 16  # positions added one after the other; blocks are joined recursively
+CHUNK = 1 << 18  # positions handled at once: a megabyte of float32 stays in cache
 
 
-def decayed_sum(x: Tensor, decay: Tensor) -> Tensor:
-    """Backward sum with a decay per step 衰减后缀和: y_t = x_t + decay_t * y_{t+1}.
+def decayed_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
+    """Backward sum with a decay per step 衰减后缀和.
+
+        y_t = x_t + decay_t * y_{t+1},    y_T = last
 
     Cut T into blocks. All blocks are summed side by side, and each also yields the
-    product of its decays; its first entries form the same problem, BLOCK times
-    shorter. So the steps in sequence are BLOCK * log(T), the work is linear in T.
+    product of its decays; their first entries form the same problem, BLOCK times
+    shorter, whose solution is what each block finds to its right. So BLOCK * log(T)
+    steps stand in sequence, and the work is linear in T.
 
     Args:
         x: what each position adds, [B, T].
         decay: what is kept of the sum to its right, [B, T].
+        last: what stands to the right of the last position, [B].
 
     Returns:
         The sums, [B, T].
 
-    >>> decayed_sum(torch.ones(1, 3), torch.full((1, 3), 0.5))
-    tensor([[1.7500, 1.5000, 1.0000]])
+    >>> decayed_sum(torch.ones(1, 3), torch.full((1, 3), 0.5), torch.tensor([8.0]))
+    tensor([[2.7500, 3.5000, 5.0000]])
     """
     batch, steps = x.shape
-    size = min(BLOCK, max(steps, 1))
+    if steps == 0:
+        return x
+    size = min(BLOCK, steps)
     extra = -steps % size
     blocked = (batch, (steps + extra) // size, size)
     sums = pad(x, (0, extra)).reshape(blocked).permute(2, 0, 1).contiguous()
-    kept = pad(decay, (0, extra)).reshape(blocked).permute(2, 0, 1).contiguous()
+    kept = (
+        pad(decay, (0, extra), value=1).reshape(blocked).permute(2, 0, 1).contiguous()
+    )
     for t in range(size - 2, -1, -1):
         sums[t].addcmul_(kept[t], sums[t + 1])
         kept[t].mul_(kept[t + 1])
-    if blocked[1] > 1:
-        right = pad(decayed_sum(sums[0], kept[0])[:, 1:], (0, 1))
-        sums.addcmul_(kept, right.expand_as(kept))
+    firsts = decayed_sum(sums[0], kept[0], last) if blocked[1] > 1 else sums[0]
+    sums.addcmul_(kept, torch.cat([firsts[:, 1:], last[:, None]], 1))
     return sums.permute(1, 2, 0).reshape(batch, steps + extra)[:, :steps]
 
 
-def bootstrapped_sum(x, keep, mask, last_values):
-    """The decayed sum over live tokens, seen from each position and from the next.
+def next_sum(x: Tensor, keep: Tensor, mask: Tensor, last: Tensor) -> Tensor:
+    """The decayed sum that each token finds to its right.
 
-    Masked tokens take no time step: they add 0 and keep everything. To the right of
-    the last position stands `last_values`.
+    Masked tokens take no time step: they add 0 and keep everything.
     """
-    x = torch.where(mask, x, 0)
-    decay = torch.where(mask, keep, torch.ones_like(x))
-    last = x.new_zeros(len(x), 1) if last_values is None else last_values[:, None]
-    sums = decayed_sum(torch.cat([x, last], 1), pad(decay, (0, 1)))
-    return sums[:, :-1], sums[:, 1:]
+    sums = decayed_sum(torch.where(mask, x, 0), torch.where(mask, keep, 1), last)
+    return torch.cat([sums[:, 1:], last[:, None]], 1)[:, : x.shape[1]]
 
 
-def bootstrap(last_values, like):
-    """Check `last_values` [B]; None means every row terminated."""
+def by_rows(function: Callable, *tensors: Tensor) -> Tensor:
+    """Call a function on a few rows at a time, so that they stay in the cache."""
+    rows = max(1, CHUNK // max(1, tensors[0].shape[1]))
+    parts = zip(*(x.split(rows) for x in tensors), strict=True)
+    return torch.cat([function(*part) for part in parts])
+
+
+def bootstrap(last_values: Tensor | None, like: Tensor) -> Tensor:
+    """What stands after the last token: `last_values` [B], or 0 where terminated."""
     if last_values is None:
-        return None
-    (last_values,) = floats(1, last_values=last_values)
-    tensor("last_values", last_values, (last_values.dtype,), "floats", like=like[:, 0])
-    return last_values.detach()
+        return like.new_zeros(len(like))
+    tensor("last_values", last_values, FLOATS, "floats", ndim=1, like=like[:, 0])
+    return last_values.detach().to(like.dtype)
 
 
 def discounted_return(
@@ -102,6 +114,11 @@ def discounted_return(
     mask = token_mask(mask, rewards)
     gamma = number("gamma", gamma, 0, 1)
     rewards_only_where(mask, rewards, "live tokens")
-    last_values = bootstrap(last_values, rewards)
-    returns, _ = bootstrapped_sum(rewards.detach(), gamma, mask, last_values)
-    return torch.where(mask, returns, 0)
+    last = bootstrap(last_values, rewards)
+    keep = torch.full((), gamma, dtype=rewards.dtype, device=rewards.device)
+
+    def rows(rewards, mask, last):
+        to_come = next_sum(rewards, keep, mask, last)
+        return torch.where(mask, rewards + gamma * to_come, 0)
+
+    return by_rows(rows, rewards.detach(), mask, last)

@@ -1,0 +1,350 @@
+"""Diagnostics 诊断: functions of the same tensors as the loss, read beside it.
+
+`DIAGNOSTICS` says of each its formula, its healthy range and the symptom it explains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from .checks import floats, token_mask
+from .groups import group_rewards
+from .kl import kl_penalty
+from .losses import log_bounds
+from .masks import masked_mean
+from .shapes import GroupIds, PerSequence, PerToken, Scalar, TokenMask
+
+
+class Sides(NamedTuple):
+    """A number for either side of the ratio."""
+
+    low: Scalar
+    high: Scalar
+
+
+def detached(mask, **tensors):
+    """Checked, without gradient, and the mask as the last of them."""
+    inputs = [x.detach() for x in floats(2, **tensors)]
+    return [*inputs, token_mask(mask, inputs[0])]
+
+
+def clip_fraction(
+    log_ratio: PerToken,
+    advantages: PerToken,
+    mask: TokenMask,
+    *,
+    clip_low: float = 0.2,
+    clip_high: float = 0.2,
+) -> Sides:
+    """Share of live tokens whose gradient PPO's clip removes 裁剪比例, by side.
+
+        low:  A < 0 and rho < 1 - clip_low,    high: A > 0 and rho > 1 + clip_high
+
+    Args:
+        log_ratio: log rho per token.
+        advantages: the ones in the loss.
+        mask: True where the policy chose the token.
+        clip_low: as in `ppo_clip_loss`.
+        clip_high: as in `ppo_clip_loss`.
+
+    Returns:
+        (low, high), 0 when nothing is live.
+
+    Raises:
+        ValueError: shapes, dtypes, negative clip.
+
+    Easy to break: rho outside the range is not yet clipped; the sign of A decides.
+
+    >>> log_ratio = torch.tensor([[2.0, 2.0, 0.5, 1.0]]).log()
+    >>> advantages = torch.tensor([[1.0, -1.0, -1.0, 1.0]])
+    >>> [x.item() for x in clip_fraction(log_ratio, advantages, log_ratio < 9)]
+    [0.25, 0.25]
+    """
+    log_ratio, advantages, mask = detached(
+        mask, log_ratio=log_ratio, advantages=advantages
+    )
+    low, high = log_bounds(clip_low, clip_high)
+    unknown = (log_ratio + advantages).isnan()  # a NaN must show, not count as inside
+    cut_low = (advantages < 0) & (log_ratio < low)
+    cut_high = (advantages > 0) & (log_ratio > high)
+    return Sides(
+        *(
+            masked_mean(cut.to(log_ratio.dtype).masked_fill(unknown, math.nan), mask)
+            for cut in (cut_low, cut_high)
+        )
+    )
+
+
+def approximate_kl(log_ratio: PerToken, mask: TokenMask) -> Scalar:
+    """KL(pi_old || pi) from the sampled tokens 近似 KL.
+
+        mean of rho - 1 - log rho  (k3, with samples from pi_old; never negative)
+
+    Args:
+        log_ratio: log rho per token.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number in nats per token, 0 when nothing is live.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> approximate_kl(torch.zeros(1, 2), torch.ones(1, 2) > 0)
+    tensor(0.)
+    """
+    log_ratio, mask = detached(mask, log_ratio=log_ratio)
+    per_token = kl_penalty(torch.zeros_like(log_ratio), log_ratio, "k3")
+    return masked_mean(per_token, mask)
+
+
+def mean_entropy(entropies: PerToken, mask: TokenMask) -> Scalar:
+    """Mean entropy of the policy where it chose 平均熵, in nats.
+
+    Args:
+        entropies: from `entropy`, per token.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number in [0, log V], 0 when nothing is live.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> mean_entropy(torch.tensor([[1.0, 3.0]]), torch.ones(1, 2) > 0)
+    tensor(2.)
+    """
+    entropies, mask = detached(mask, entropies=entropies)
+    return masked_mean(entropies, mask)
+
+
+def explained_variance(values: PerToken, returns: PerToken, mask: TokenMask) -> Scalar:
+    """Share of the returns' variance that the critic explains 可解释方差.
+
+        1 - var(R - V) / var(R)
+
+    Limits: 1 for a perfect critic, 0 for a constant one, negative for one that is worse
+    than a constant. Equal returns leave nothing to explain: 0.
+
+    Args:
+        values: the critic's.
+        returns: its targets, gae(...) + values.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number of at most 1.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> returns = torch.tensor([[1.0, 2.0, 3.0]])
+    >>> explained_variance(returns + 5, returns, returns > 0)
+    tensor(1.)
+    """
+    values, returns, mask = detached(mask, values=values, returns=returns)
+
+    def variance(x):
+        return masked_mean((x - masked_mean(x, mask)).square(), mask)
+
+    whole, left = variance(returns), variance(returns - values)
+    return torch.where(whole == 0, 0 * left, 1 - left / whole)
+
+
+def ratio_range(log_ratio: PerToken, mask: TokenMask) -> Sides:
+    """Smallest and largest importance ratio 比率的最小值与最大值.
+
+    Args:
+        log_ratio: log rho per token.
+        mask: True where the policy chose the token.
+
+    Returns:
+        (low, high); 1 and 1 when nothing is live.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> low, high = ratio_range(torch.tensor([[0.5, 2.0]]).log(), torch.ones(1, 2) > 0)
+    >>> low, high
+    (tensor(0.5000), tensor(2.))
+    """
+    log_ratio, mask = detached(mask, log_ratio=log_ratio)
+    if not mask.any():
+        return Sides(log_ratio.new_ones(()), log_ratio.new_ones(()))
+    low, high = log_ratio[mask].aminmax()
+    return Sides(low.exp(), high.exp())
+
+
+def effective_sample_size(log_ratio: PerToken, mask: TokenMask) -> Scalar:
+    """Effective sample size 有效样本量, as a share of the live tokens.
+
+        (sum rho)^2 / (N sum rho^2)
+
+    Limits: 1 when all ratios are equal, 1/N when one outweighs the rest.
+
+    Args:
+        log_ratio: log rho per token.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number in (0, 1], 0 when nothing is live.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> effective_sample_size(torch.tensor([[0.0, -99.0]]), torch.ones(1, 2) > 0)
+    tensor(0.5000)
+    """
+    log_ratio, mask = detached(mask, log_ratio=log_ratio)
+    share = log_ratio[mask].softmax(0)  # the scale of the ratios cancels
+    return 1 / (share.square().sum() * share.numel()) if len(share) else share.sum()
+
+
+def group_reward_std(rewards: PerSequence, groups: GroupIds) -> Scalar:
+    """Mean over the groups of the std of their rewards 组内奖励标准差.
+
+    Args:
+        rewards: one per sequence, finite.
+        groups: which prompt each sequence answers.
+
+    Returns:
+        A number in units of the reward, 0 without groups; a group of one counts as 0.
+
+    Raises:
+        ValueError: NaN or infinite rewards, ids of the wrong length.
+
+    >>> group_reward_std(torch.tensor([1.0, 1.0, 3.0]), torch.tensor([0, 1, 1]))
+    tensor(0.7071)
+    """
+    (checked,) = floats(1, rewards=rewards)
+    std = group_rewards(rewards, groups).std
+    return (std.sum() / max(len(std), 1)).to(checked.dtype)
+
+
+def zero_variance_share(rewards: PerSequence, groups: GroupIds) -> Scalar:
+    """Share of the groups whose rewards are all equal 零方差组的比例.
+
+    Args:
+        rewards: one per sequence, finite.
+        groups: which prompt each sequence answers.
+
+    Returns:
+        A number in [0, 1], 0 without groups.
+
+    Raises:
+        ValueError: NaN or infinite rewards, ids of the wrong length.
+
+    >>> zero_variance_share(torch.tensor([1.0, 1.0, 3.0]), torch.tensor([0, 1, 1]))
+    tensor(0.5000)
+    """
+    (checked,) = floats(1, rewards=rewards)
+    std = group_rewards(rewards, groups).std
+    return ((std == 0).sum() / max(len(std), 1)).to(checked.dtype)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One row of the symptom index 一项诊断, words in both languages."""
+
+    function: Callable
+    formula: str
+    healthy: Mapping[str, str]
+    symptom: Mapping[str, str]
+
+
+DIAGNOSTICS = {
+    "clip_fraction": Diagnostic(
+        clip_fraction,
+        "low: mean[A < 0, rho < 1 - clip_low]; high: mean[A > 0, rho > 1 + clip_high]",
+        {
+            "zh": "第一步为 0;之后每侧 0.01 到 0.2",
+            "en": "0 on the first step; then 0.01 to 0.2 on either side",
+        },
+        {
+            "zh": "一直是 0:每批只更新一步,或更新太小;超过 0.3:更新太大或样本太旧",
+            "en": "always 0: one update per batch, or tiny ones; above 0.3: "
+            "updates too large or samples too old",
+        },
+    ),
+    "approximate_kl": Diagnostic(
+        approximate_kl,
+        "mean(rho - 1 - log rho)",
+        {"zh": "每次更新 0.001 到 0.02", "en": "0.001 to 0.02 per update"},
+        {
+            "zh": "第一步就大于 0:采样与训练的温度、截断或引擎不一致",
+            "en": "above 0 on the first step: sampler and trainer disagree about "
+            "temperature, top-p or engine",
+        },
+    ),
+    "mean_entropy": Diagnostic(
+        mean_entropy,
+        "mean of -sum_v p_v log p_v",
+        {
+            "zh": "缓慢下降,不到 0;上限 log V",
+            "en": "falls slowly, never to 0; at most log V",
+        },
+        {
+            "zh": "掉到 0:不再探索,同组奖励全相等;升向 log V:熵系数压过了信号",
+            "en": "drops to 0: no exploration, equal rewards in a group; climbs to "
+            "log V: the entropy bonus outweighs the signal",
+        },
+    ),
+    "explained_variance": Diagnostic(
+        explained_variance,
+        "1 - var(R - V) / var(R)",
+        {"zh": "从 0 升到 0.5 以上", "en": "rises from 0 to above 0.5"},
+        {
+            "zh": "负数:价值网络不如常数,目标用错(如白化后的优势)或学习率太大",
+            "en": "negative: the critic is worse than a constant; wrong target (such "
+            "as whitened advantages) or too large a learning rate",
+        },
+    ),
+    "ratio_range": Diagnostic(
+        ratio_range,
+        "min rho, max rho",
+        {
+            "zh": "第一步都是 1;之后大致在 0.5 到 2",
+            "en": "both 1 on the first step; then about 0.5 to 2",
+        },
+        {
+            "zh": "第一步不是 1:温度、掩码错位一格或旧对数概率算错",
+            "en": "not 1 on the first step: temperature, a mask off by one, or "
+            "wrong old log-probs",
+        },
+    ),
+    "effective_sample_size": Diagnostic(
+        effective_sample_size,
+        "(sum rho)^2 / (N sum rho^2)",
+        {"zh": "0.8 以上", "en": "above 0.8"},
+        {
+            "zh": "低于 0.5:少数词元决定了梯度,样本太旧",
+            "en": "below 0.5: a few tokens decide the gradient; samples too old",
+        },
+    ),
+    "group_reward_std": Diagnostic(
+        group_reward_std,
+        "mean over groups of the sample std of their rewards",
+        {
+            "zh": "0/1 奖励时 0.2 到 0.5,缓慢下降",
+            "en": "0.2 to 0.5 with 0/1 rewards, falling slowly",
+        },
+        {
+            "zh": "成功率没升它却先掉:崩溃的前兆",
+            "en": "falls while success does not rise: a collapse is near",
+        },
+    ),
+    "zero_variance_share": Diagnostic(
+        zero_variance_share,
+        "share of groups with equal rewards",
+        {"zh": "低于 0.5", "en": "below 0.5"},
+        {
+            "zh": "接近 1:题目全会或全不会,没有策略梯度;换题目或动态采样",
+            "en": "near 1: all solved or none, so no policy gradient; change the "
+            "prompts or sample dynamically",
+        },
+    ),
+}
