@@ -92,9 +92,10 @@ class Optimum:
 
         V[t, a] = max over plans p, 1 <= |p| <= k, of P_p1 P_p2 ... V[t - 1, a - |p|]
 
-    for t turns and a actions left, k = min(a, actions_per_turn): all 4^k plans are
-    tried, so the value is exact (and a turn of more than 6 actions is dear). `actions_per_turn = 1` with as many turns as actions
-    is the closed-loop optimum. The best plan is the shortest among equals.
+    for t turns and a actions left, k = min(a, actions_per_turn). All 4^k plans are
+    tried: the value is exact, and turns of more than 6 actions are dear.
+    `actions_per_turn = 1` with as many turns as actions is the closed-loop optimum.
+    The best plan is the shortest among equals.
 
     Args:
         lake: the map, rows of S, F, H, G.
