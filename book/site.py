@@ -11,6 +11,7 @@ puts them together under a landing page.
 
 import argparse
 import copy
+import fcntl
 import functools
 import http.server
 import shutil
@@ -43,6 +44,13 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
 
 def build(root: Path, out: Path, *, clean: bool = False) -> int:
     """Build every edition and the landing page; return the number that failed."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with (out.parent / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one build at a time in a folder
+        return _build(root, out, clean)
+
+
+def _build(root: Path, out: Path, clean: bool) -> int:
     if clean:
         shutil.rmtree(out, ignore_errors=True)
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))

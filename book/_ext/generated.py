@@ -11,8 +11,6 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-ROOT = Path(__file__).parents[2]
-
 
 class Generated(SphinxDirective):
     """Parse what `markdown` returns as part of the page, in the edition's language."""
@@ -27,6 +25,10 @@ class Generated(SphinxDirective):
         box = nodes.container()
         self.state.nested_parse(content, 0, box, match_titles=1)
         return box.children
+
+    @property
+    def root(self) -> Path:
+        return Path(self.env.srcdir)
 
     @property
     def lang(self) -> str:

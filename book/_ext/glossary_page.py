@@ -1,18 +1,17 @@
 """The notation and glossary tables, written from ``book/glossary.yml``."""
 
 import yaml
-from generated import ROOT, Generated, table
+from generated import Generated, table
 from sphinx.application import Sphinx
-
-GLOSSARY = ROOT / "book" / "glossary.yml"
 
 
 class GlossaryTables(Generated):
     """One table per group: term in both languages, symbol, name in code, meaning."""
 
     def markdown(self) -> str:
-        self.depends_on(GLOSSARY)
-        groups = yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
+        path = self.root / "book" / "glossary.yml"
+        self.depends_on(path)
+        groups = yaml.safe_load(path.read_text(encoding="utf-8"))
         head = self.pick(
             "术语/英文/符号/代码/含义 | Term/Chinese/Symbol/In code/Meaning"
         ).split("/")

@@ -4,7 +4,7 @@ import json
 import re
 
 import bilingual
-from generated import ROOT, Generated
+from generated import Generated
 from sphinx.application import Sphinx
 
 QUESTION = re.compile(
@@ -24,7 +24,7 @@ class InterviewBank(Generated):
 
     def markdown(self) -> str:
         bank: dict[str, list[str]] = {level: [] for level in LEVELS}
-        for path in sorted((ROOT / "chapters").glob("[0-9]*.ipynb")):
+        for path in sorted((self.root / "chapters").glob("[0-9]*.ipynb")):
             self.depends_on(path)
             notebook = json.loads(path.read_text(encoding="utf-8"))
             pieces = bilingual.pieces(notebook)

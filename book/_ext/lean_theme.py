@@ -26,7 +26,7 @@ ICONS = {
 STYLE = "styles/pydata-sphinx-theme.css"
 FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
 RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
-UNUSED = ("*.map", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
+UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 
 
 def _names(selector: str) -> list[str]:
@@ -62,6 +62,20 @@ def trim(app: Sphinx, error: Exception | None) -> None:
     css.write_text(re.sub(r"/\*# sourceMappingURL=.*?\*/", "", rules), encoding="utf-8")
 
 
+ARIA = (  # what docutils and MyST-NB write and axe-core rejects
+    (' role="doc-biblioentry"', ""),
+    ('<div role="list" class="citation-list">', '<div class="citation-list">'),
+    (' aria-label="Toggle hidden content"', ""),
+)
+
+
+def clean_aria(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
+    """Correct roles and labels in a page's body."""
+    for wrong, right in ARIA:
+        context["body"] = context.get("body", "").replace(wrong, right)
+
+
 def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", clean_aria)
     app.connect("build-finished", trim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

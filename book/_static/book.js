@@ -1,22 +1,21 @@
 // The book's only script of its own: small courtesies that pages live without.
-"use strict";
-
-// The language switch keeps the place on the page and remembers the choice.
-for (const link of document.querySelectorAll("a.language-switch")) {
-  link.addEventListener("click", () => {
-    link.hash = location.hash;
-    try { localStorage.setItem("language", link.dataset.language); } catch { /* no storage */ }
-  });
-}
-
-// Only a formula that really scrolls is a stop for the Tab key.
-const stops = () => {
-  for (const box of document.querySelectorAll(".math-scroll"))
-    box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
-};
-addEventListener("load", stops);
-addEventListener("resize", stops);
+addEventListener("DOMContentLoaded", () => {
+  // The language switch keeps the place on the page and remembers the choice.
+  for (const link of document.querySelectorAll("a.language-switch")) {
+    link.addEventListener("click", () => {
+      link.hash = location.hash;
+      try { localStorage.setItem("language", link.dataset.language); } catch { /* off */ }
+    });
+  }
+  // Only a formula that really scrolls is a stop for the Tab key.
+  const stops = () => {
+    for (const box of document.querySelectorAll(".math-scroll"))
+      box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
+  };
+  stops();
+  document.fonts.ready.then(stops);
+  addEventListener("resize", stops);
+});
 
 // A page opened from disk may not fetch its neighbours for search excerpts.
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object")
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
