@@ -6,7 +6,7 @@ import torch
 
 from .checks import floats, number, require, rewards_only_where, token_mask
 from .groups import group_rewards
-from .returns import bootstrap, by_rows, next_sum
+from .returns import bootstrap, by_rows, everywhere, next_sum
 from .shapes import GroupIds, PerSequence, PerToken, TokenMask
 
 
@@ -48,7 +48,7 @@ def gae(
     tensor([[0.3000, 0.4000]])
     """
     rewards, values = floats(2, rewards=rewards, values=values)
-    mask = token_mask(mask, rewards)
+    mask = everywhere(rewards) if mask is None else token_mask(mask, rewards)
     gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
     rewards_only_where(mask, rewards, "live tokens")
     last = bootstrap(last_values, rewards)
@@ -104,9 +104,7 @@ def turn_gae(
     tensor([[0.5000, 0.5000, 1.0000, 1.0000]])
     """
     rewards, values = floats(2, rewards=rewards, values=values)
-    require(mask is not None, "mask", "a tensor of bools", mask)
     mask = token_mask(mask, rewards)
-    require(turn_ends is not None, "turn_ends", "a tensor of bools", turn_ends)
     turn_ends = token_mask(turn_ends, rewards, "turn_ends")
     gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
     turn_gamma = number("turn_gamma", turn_gamma, 0, 1)

@@ -34,10 +34,14 @@ def loss_denominator(mask: TokenMask, how: str) -> int | None:
     Hand it to every micro-batch of the step as `denominator`. At least 1; None for the
     two sums, which divide by nothing.
 
+    Raises:
+        ValueError: mask is not bool [B, T], unknown rule.
+
     >>> mask = torch.tensor([[True, True], [False, False]])
     >>> loss_denominator(mask, "token-mean"), loss_denominator(mask, "token-sum")
     (2, None)
     """
+    mask = token_mask(mask)
     rule = AGGREGATIONS[choice("how", how, AGGREGATIONS)]
     if rule.batch is None:
         return None

@@ -14,7 +14,7 @@ import torch
 
 from .advantages import gae, group_relative, leave_one_out, turn_gae
 from .aggregate import AGGREGATIONS, aggregate_loss
-from .checks import floats, require, rewards_only_where, token_mask
+from .checks import FLOATS, floats, require, rewards_only_where, tensor, token_mask
 from .filters import dynamic_sampling, top_variance
 from .kl import kl_penalty
 from .losses import balanced_clip, cispo_loss, ppo_clip_loss, reinforce_loss
@@ -383,9 +383,12 @@ def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
 # ---- what is done with a row ---------------------------------------------------
 
 
-def needed(name: str, value, row: Algorithm):
-    """What the row cannot do without."""
+def needed(name: str, value, row: Algorithm, mask: TokenMask | None = None):
+    """What the row cannot do without; with a mask, floats of its shape."""
     require(value is not None, name, f"given for {row.name}", value)
+    if mask is not None:
+        tensor(name, value, FLOATS, "floats", like=mask)
+        (value,) = floats(value=value)
     return value
 
 
@@ -432,8 +435,9 @@ def shaped_rewards(
 
 def masked_kl(row, log_probs, ref_log_probs, mask) -> PerToken:
     """The row's KL penalty per token, 0 where masked."""
-    log_probs = torch.where(mask, needed("log_probs", log_probs, row), 0)
-    ref = torch.where(mask, needed("ref_log_probs", ref_log_probs, row), 0)
+    log_probs = needed("log_probs", log_probs, row, mask)
+    ref = needed("ref_log_probs", ref_log_probs, row, mask)
+    log_probs, ref = torch.where(mask, log_probs, 0), torch.where(mask, ref, 0)
     return kl_penalty(log_probs, ref, row.kl_estimator)
 
 
@@ -532,7 +536,7 @@ def policy_loss(
     if row.kl_coef and row.kl_in == "loss":
         loss = loss + row.kl_coef * masked_kl(row, log_probs, ref_log_probs, mask)
     if row.entropy_coef:
-        loss = loss - row.entropy_coef * needed("entropies", entropies, row)
+        loss = loss - row.entropy_coef * needed("entropies", entropies, row, mask)
     constant = max_length if AGGREGATIONS[row.aggregation].row == "max_length" else None
     return aggregate_loss(
         loss, mask, row.aggregation, max_length=constant, denominator=denominator

@@ -56,10 +56,8 @@ def floats(ndim=None, /, **tensors):
     return [value.to(dtype) for value in tensors.values()]
 
 
-def token_mask(mask, like, name="mask"):
-    """A bool tensor [B, T] of the shape and device of `like`; None means all live."""
-    if mask is None:
-        return torch.ones_like(like, dtype=torch.bool)
+def token_mask(mask, like=None, name="mask"):
+    """A bool tensor [B, T], of the shape and device of `like`."""
     return tensor(name, mask, (torch.bool,), "bools", ndim=2, like=like)
 
 

@@ -70,11 +70,23 @@ def by_rows(function: Callable, *tensors: Tensor) -> Tensor:
     return torch.cat([function(*part) for part in parts])
 
 
+def everywhere(like: Tensor) -> Tensor:
+    """The mask under which every token is live."""
+    return torch.ones_like(like, dtype=torch.bool)
+
+
 def bootstrap(last_values: Tensor | None, like: Tensor) -> Tensor:
     """What stands after the last token: `last_values` [B], or 0 where terminated."""
     if last_values is None:
         return like.new_zeros(len(like))
-    tensor("last_values", last_values, FLOATS, "floats", ndim=1, like=like[:, 0])
+    tensor(
+        "last_values",
+        last_values,
+        FLOATS,
+        "floats",
+        ndim=1,
+        like=like.new_empty(len(like)),
+    )
     return last_values.detach().to(like.dtype)
 
 
@@ -111,7 +123,7 @@ def discounted_return(
     tensor([[0.2500, 0.5000, 1.0000]])
     """
     (rewards,) = floats(2, rewards=rewards)
-    mask = token_mask(mask, rewards)
+    mask = everywhere(rewards) if mask is None else token_mask(mask, rewards)
     gamma = number("gamma", gamma, 0, 1)
     rewards_only_where(mask, rewards, "live tokens")
     last = bootstrap(last_values, rewards)

@@ -32,8 +32,8 @@ def soft_overlong(lengths: Tensor, *, max_length: float, cache: float) -> Tensor
     tensor([ 0.0000, -0.5000, -1.0000, -1.0000])
     """
     tensor("lengths", lengths, FLOATS + INTEGERS, "integers or floats")
-    require(not (lengths < 0).any(), "lengths", "0 or more", lengths.min())
+    require(not (lengths < 0).any(), "lengths", "0 or more", lengths)
     max_length = number("max_length", max_length, open_low=True)
     cache = number("cache", cache, 0, max_length, open_low=True)
     dtype = torch.float64 if lengths.dtype == torch.float64 else torch.float32
-    return ((max_length - cache - lengths.to(dtype)) / cache).clamp(-1, 0)
+    return ((max_length - cache - lengths.detach().to(dtype)) / cache).clamp(-1, 0)
