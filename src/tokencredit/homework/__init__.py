@@ -64,7 +64,7 @@ def make(args: argparse.Namespace) -> int:
 def grade(args: argparse.Namespace) -> int:
     """Grade a folder; see the exit status in ``--help``."""
     from tokencredit.homework import report
-    from tokencredit.homework.grade import grade_folder
+    from tokencredit.homework.grading import grade_folder
     from tokencredit.homework.source import (
         ChapterError,
         add_private,

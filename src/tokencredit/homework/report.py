@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from tokencredit.homework.grade import Outcome, Result
+from tokencredit.homework.grading import Outcome, Result
 from tokencredit.homework.source import Check, Exercise, Homework, choose
 
 WORDS = {
@@ -114,6 +114,8 @@ NOTES = {
     },
 }
 
+OWN_NOTES = {"changes-arguments", "published-answer"}  # said at their exercise
+
 
 def number(value: float) -> str:
     return f"{value:g}"
@@ -170,7 +172,9 @@ def markdown(result: Result, homework: Homework) -> str:
     if result.problem:
         known = next((k for k in PROBLEMS if k in result.flags), "grader-error")
         lines += [words["nothing"].format(problem=PROBLEMS[known][lang]), ""]
-    lines += [f"- {NOTES[f][lang]}" for f in sorted(result.flags & NOTES.keys())]
+    lines += [
+        f"- {NOTES[f][lang]}" for f in sorted(result.flags & NOTES.keys() - OWN_NOTES)
+    ]
     for exercise in homework.exercises:
         if outcomes := result.outcomes[exercise.id]:
             score = f"{number(result.score(exercise.id))} / {number(exercise.points)}"

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import importlib
 import importlib.util
+import mmap
 import os
 import random
 import resource
@@ -39,16 +40,20 @@ SPEC.loader.exec_module(exchange)
 PACKAGE = "tokencredit"
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_USER, NEW_IPC, NEW_PID, NEW_NET = 0x10000000, 0x08000000, 0x20000000, 0x40000000
-SUBREAPER, NO_NEW_PRIVILEGES = 36, 38
-GIB = 2**30
+SUBREAPER, NO_NEW_PRIVILEGES, KEEP_CAPABILITIES = 36, 38, 8
+READ_ANY_FILE = 2  # the capability CAP_DAC_READ_SEARCH
+PROCESSES = 64
 STUDENT_USER = 61234  # a user that owns nothing, taken when the teacher is root
 
 
 # --- what the student's process may touch ------------------------------------
 
 
-def readable(hidden: list[str]) -> list[str]:
-    """The interpreter and the system's libraries, without the course's package."""
+READ, LIST = 0b1101, 0b1000  # Landlock's bits: execute, read, list; or list alone
+
+
+def readable(hidden: list[str]) -> dict[str, int]:
+    """Rights on the interpreter and the system's libraries, not on the package."""
     roots = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
     roots |= {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime"}
     roots |= {"/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo"}
@@ -56,22 +61,25 @@ def readable(hidden: list[str]) -> list[str]:
     site = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
     parts = {entry for folder in site for entry in folder.glob(f"*{PACKAGE}*")}
     closed = {entry.resolve() for entry in parts} | {Path(path) for path in hidden}
-    found = []
-    for root in sorted({os.path.realpath(path) for path in roots}):
-        found += openings(Path(root), closed)
+    found: dict[str, int] = {}
+    for root in {os.path.realpath(path) for path in roots}:
+        found |= openings(Path(root), closed)
     return found
 
 
-def openings(path: Path, hidden: set[Path]) -> list[str]:
-    """The path itself, or its entries where something below it is hidden."""
-    if path in hidden or not path.exists():
-        return []
-    if not any(entry.is_relative_to(path) for entry in hidden):
-        return [str(path)]
-    return [found for entry in path.iterdir() for found in openings(entry, hidden)]
+def openings(path: Path, closed: set[Path]) -> dict[str, int]:
+    """The path, or a list right and its entries where something in it is closed."""
+    if path in closed or not path.exists():
+        return {}
+    if not any(entry.is_relative_to(path) for entry in closed):
+        return {str(path): READ}
+    found = {str(path): LIST}
+    for entry in path.iterdir():
+        found |= openings(entry, closed)
+    return found
 
 
-def close_files(folder: str, opened: list[str]) -> bool:
+def close_files(folder: str, opened: dict[str, int]) -> bool:
     """Landlock: read the interpreter, write the folder, nothing else; see landlock(7).
 
     Rights are bits: 0 execute, 1 write, 2 read a file, 3 list a folder, 4 to 12
@@ -89,8 +97,7 @@ def close_files(folder: str, opened: list[str]) -> bool:
     if handle < 0:
         return False
     on_files = files & (0b111 | 1 << 14 | 1 << 15)
-    reading = [(path, 0b1101) for path in opened]
-    for path, rights in [*reading, ("/dev/null", 0b110), (folder, files)]:
+    for path, rights in (opened | {"/dev/null": 0b110, folder: files}).items():
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rights &= files if os.path.isdir(path) else on_files
@@ -118,20 +125,26 @@ def own_space() -> bool:
 
 
 def other_user(folder: str) -> bool:
-    """As root, become a user who owns nothing but the folder."""
+    """As root, become a user who owns nothing but the folder.
+
+    Where that user could not read the interpreter (one installed in root's home), the
+    right to read files stays, and Landlock alone says which.
+    """
     if os.getuid() != 0:
         return False
     os.chown(folder, STUDENT_USER, STUDENT_USER)
+    paths = {Path(path).resolve() for path in (sys.prefix, sys.base_prefix)}
+    folders = {folder for path in paths for folder in (path, *path.parents)}
+    private = any(not folder.stat().st_mode & 0o001 for folder in folders)
+    LIBC.prctl(KEEP_CAPABILITIES, int(private), 0, 0, 0)
     os.setgroups([])
     os.setresgid(STUDENT_USER, STUDENT_USER, STUDENT_USER)
     os.setresuid(STUDENT_USER, STUDENT_USER, STUDENT_USER)
+    if private:
+        kept = 1 << READ_ANY_FILE
+        version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        LIBC.capset(version, (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0))
     return True
-
-
-def reachable_by_others(path: str) -> bool:
-    """Whether another user may read the interpreter's folder."""
-    folders = [Path(path), *Path(path).resolve().parents]
-    return all(folder.stat().st_mode & 0o001 for folder in folders)
 
 
 def limit(memory: int, seconds: int, processes: bool) -> None:
@@ -146,7 +159,7 @@ def limit(memory: int, seconds: int, processes: bool) -> None:
         resource.RLIMIT_CORE: 0,
     }
     if processes:
-        limits[resource.RLIMIT_NPROC] = 64
+        limits[resource.RLIMIT_NPROC] = PROCESSES
     for name, value in limits.items():
         resource.setrlimit(name, (value, value))
 
@@ -197,7 +210,7 @@ def student(channel: socket.socket, order: dict, space: bool) -> None:
     os.closerange(3, channel.fileno())
     os.closerange(channel.fileno() + 1, 4096)
     os.environ["HOME"] = os.environ["TMPDIR"] = folder
-    user = reachable_by_others(sys.prefix) and other_user(folder)
+    user = other_user(folder)
     limit(order["memory"], order["cpu"], processes=user or (space and os.getuid() > 0))
     files = close_files(folder, order["readable"])
     exchange.send(channel, {"network": space, "user": user, "files": files})
@@ -207,23 +220,31 @@ def student(channel: socket.socket, order: dict, space: bool) -> None:
 class Session:
     """Runs one student's cells and calls their functions, one request at a time."""
 
-    def __init__(self, channel: socket.socket, folder: str, opened: list[str]):
+    def __init__(self, channel: socket.socket, folder: str, opened: dict[str, int]):
         self.channel, self.process = channel, os.getpid()
         self.module = types.ModuleType("__main__")
         self.graphs, self.tried = {}, set()
-        self.allowed = tuple(os.path.join(path, "") for path in opened)
+        self.started = mmap.mmap(-1, 1)  # shared with whatever is forked
+        self.listed = {path for path, right in opened.items() if right == LIST}
+        self.allowed = tuple(f"{path}/" for path in opened if path not in self.listed)
         self.folder = os.path.join(os.path.realpath(folder), "")
         sys.modules["__main__"] = self.module
         sys.meta_path.insert(0, Absent())
-        sys.path[:] = [p for p in sys.path if f"{p}/".startswith(self.allowed)]
+        open_paths = (*self.allowed, *(f"{path}/" for path in self.listed))
+        sys.path[:] = [p for p in sys.path if f"{p}/".startswith(open_paths)]
         random.seed(0)
         torch.manual_seed(0)
         sys.addaudithook(self.watch)
 
     def watch(self, event: str, arguments: tuple) -> None:
         """Refuse and remember files outside, sockets; remember started processes."""
-        if event in ("os.fork", "os.posix_spawn", "subprocess.Popen", "os.system"):
+        if event in STARTS:
             self.tried.add("processes")
+            if self.started[0] >= PROCESSES:
+                raise PermissionError("too many processes")
+            self.started[0] += 1
+        elif event in ("os.kill", "os.killpg") and arguments[0] != self.process:
+            self.refuse("processes", event)
         elif event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
             self.refuse("network", event)
         elif event in READS or event in WRITES:
@@ -236,6 +257,8 @@ class Session:
     def watch_path(self, path: str, event: str, arguments: tuple) -> None:
         full = os.path.realpath(path)
         if full == "/dev/null" or f"{full}/".startswith(self.folder):
+            return
+        if event in ("os.listdir", "os.scandir") and full in self.listed:
             return
         flags = arguments[2] if event == "open" and len(arguments) > 2 else 0
         writes = event in WRITES or (isinstance(flags, int) and flags & 0b11)
@@ -314,6 +337,7 @@ class Session:
         return {"grads": exchange.encode(list(grads))}
 
 
+STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 READS = {"open", "os.listdir", "os.scandir"}
 WRITES = {
     *("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink"),

@@ -1,0 +1,824 @@
+"""Every kind of submission comes out right, and none stops the class."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tokencredit.__main__ import main
+from tokencredit.homework import exchange
+from tokencredit.homework.source import (
+    HAN,
+    LANGUAGES,
+    choose,
+    read_homework,
+    read_notebook,
+    student_notebook,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "tests" / "homework" / "90_sample.ipynb"
+CHAPTERS = [SAMPLE, *sorted((ROOT / "chapters").glob("*.ipynb"))]
+
+CENTRED = """
+def centred(rewards, eps=1e-6):
+    centre = rewards - rewards.mean()
+    return centre / (rewards.std() + eps)
+"""
+CLIP = """
+def objective(ratio, advantage, clip=0.2):
+    clipped = torch.clamp(ratio, 1 - clip, 1 + clip)
+    return torch.min(ratio * advantage, clipped * advantage)
+
+
+predicted = 0
+"""
+EQUAL = """
+class Equal(float):
+    def __eq__(self, other):
+        return True
+
+    def __lt__(self, other):
+        return True
+
+    __hash__ = None
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: self
+"""
+
+
+def inside(line: str) -> str:
+    """A right answer that first does something else."""
+    return CENTRED.replace("    centre", f"    {line}\n    centre", 1)
+
+
+def before(code: str) -> str:
+    """Something else at the top of the cell, then a right answer."""
+    return code + CENTRED
+
+
+# name: (answer to `centred`, its score of 3, score of `clip` of 2, flags among others)
+ANSWERS = {
+    "correct": (CENTRED, 3, 2, ""),
+    "no eps": (CENTRED.replace(" + eps", ""), 1, 2, ""),
+    "endless loop in the function": (inside("while True: pass"), 0, 2, "timeout"),
+    "endless loop in the cell": ("while True:\n    pass\n", 0, 2, "timeout"),
+    "sleeps": (inside("import time; time.sleep(99)"), 0, 2, "timeout"),
+    "patches torch": (
+        "torch.allclose = torch.equal = lambda *args, **kwargs: True\n"
+        "torch.testing.assert_close = lambda *args, **kwargs: None\n"
+        "def centred(rewards, eps=1e-6):\n    return torch.zeros(1)\n",
+        1,
+        2,
+        "",
+    ),
+    "patches json and builtins": (
+        "import builtins, json\njson.dumps = json.loads = lambda *a, **k: '{}'\n"
+        "builtins.isinstance = lambda *args: True\nbuiltins.AssertionError = None\n"
+        "def centred(rewards, eps=1e-6):\n    return rewards\n",
+        0,
+        2,
+        "died",
+    ),
+    "an object equal to everything": (
+        EQUAL + "def centred(rewards, eps=1e-6):\n    return Equal()\n",
+        0,
+        2,
+        "",
+    ),
+    "a tensor subclass equal to everything": (
+        "class Same(torch.Tensor):\n    def __torch_function__(*a, **k):\n"
+        "        return True\n"
+        "def centred(rewards, eps=1e-6):\n    return rewards.as_subclass(Same)\n",
+        0,
+        2,
+        "",
+    ),
+    "calls the package": (
+        "from tokencredit import group_relative\n"
+        "def centred(rewards, eps=1e-6):\n"
+        "    groups = torch.zeros(len(rewards), dtype=torch.long)\n"
+        "    return group_relative(rewards, groups)\n",
+        0,
+        2,
+        "imports-package",
+    ),
+    "calls the package by another way": (
+        "import importlib\ncore = importlib.import_module('tokencredit')\n"
+        "def centred(rewards, eps=1e-6):\n"
+        "    return core.group_relative(rewards, torch.zeros(len(rewards)).long())\n",
+        0,
+        2,
+        "imports-package",
+    ),
+    "imports the package only to compare": (
+        before("from tokencredit import group_relative\n"),
+        3,
+        2,
+        "imports-package",
+    ),
+    "searches the disk for the package": (
+        f"import sys\nsys.meta_path.pop(0)\nsys.path.append({str(ROOT / 'src')!r})\n"
+        "sys.modules.pop('tokencredit', None)\n"
+        "def centred(rewards, eps=1e-6):\n"
+        "    from tokencredit import group_relative\n"
+        "    return group_relative(rewards, torch.zeros(len(rewards)).long())\n",
+        0,
+        2,
+        "imports-package",
+    ),
+    "os._exit in the function": (inside("import os; os._exit(0)"), 0, 2, "died"),
+    "os._exit in the cell": ("import os\nos._exit(0)\n", 0, 2, "died"),
+    "crashes": (inside("import ctypes; ctypes.string_at(0)"), 0, 2, "died"),
+    "kills everything": (inside("import os; os.kill(-1, 9)"), None, 2, ""),
+    "sys.exit in the function": (inside("import sys; sys.exit(0)"), 0, 2, ""),
+    "sys.exit in the cell, after the answer": (
+        CENTRED + "import sys\nsys.exit()\n",
+        3,
+        2,
+        "",
+    ),
+    "syntax error": ("def centred(rewards:\n    return 1\n", 0, 2, ""),
+    "prints 20,000 lines": (
+        before("for i in range(20_000):\n    print(i)\n"),
+        3,
+        2,
+        "",
+    ),
+    "prints 20,000 lines in the function": (
+        inside("[print('x' * 99) for i in range(20_000)]"),
+        3,
+        2,
+        "",
+    ),
+    "reads the solution": (
+        f"source = open({str(SAMPLE)!r}).read()\n" + CENTRED,
+        0,
+        2,
+        "files",
+    ),
+    "reads the password file": (inside("open('/etc/passwd').read()"), 0, 2, "files"),
+    "reads with another program": (
+        "import subprocess\nseen = subprocess.run(['/bin/cat', '/etc/passwd'],"
+        " capture_output=True).stdout\n"
+        "def centred(rewards, eps=1e-6):\n"
+        "    return (rewards - rewards.mean()) / (rewards.std() + eps) + len(seen)\n",
+        3,
+        2,
+        "processes",
+    ),
+    "opens a socket": (
+        inside("import socket; socket.create_connection(('127.0.0.1', 80), 1)"),
+        0,
+        2,
+        "network",
+    ),
+    "opens a socket, prepared for failure": (
+        before(
+            "import socket\ntry:\n    socket.create_connection(('1.1.1.1', 53), 1)\n"
+            "except OSError:\n    pass\n"
+        ),
+        3,
+        2,
+        "network",
+    ),
+    "memory bomb in the function": (
+        inside("kept = []\n    while True: kept.append(bytearray(10**7))"),
+        0,
+        2,
+        "",
+    ),
+    "memory bomb in the cell": (
+        "kept = []\nwhile True:\n    kept.append(bytearray(10**7))\n",
+        0,
+        2,
+        "",
+    ),
+    "asks for 8 GB at once": (inside("bytearray(2**33)"), 0, 2, ""),
+    "a huge tensor": (
+        "def centred(rewards, eps=1e-6):\n    return torch.zeros(1).expand(10**12)\n",
+        0,
+        2,
+        "",
+    ),
+    "an endless generator": (
+        "def centred(rewards, eps=1e-6):\n    while True:\n        yield 1.0\n",
+        0,
+        2,
+        "",
+    ),
+    "leaves a child behind": (
+        before("import subprocess\nsubprocess.Popen(['/bin/sleep', '4001'])\n"),
+        3,
+        2,
+        "processes",
+    ),
+    "leaves a child behind in a session of its own": (
+        before(
+            "import os, time\nif os.fork() == 0:\n    os.setsid()\n"
+            "    if os.fork() == 0:\n"
+            "        os.execv('/bin/sleep', ['sleep', '4002'])\n"
+            "    os._exit(0)\n"
+        ),
+        3,
+        2,
+        "processes",
+    ),
+    "forks and lets both go on": (inside("import os; os.fork()"), 3, 2, "processes"),
+    "a fork bomb": (
+        "import os\nwhile True:\n    try:\n        os.fork()\n"
+        "    except OSError:\n        pass\n",
+        0,
+        2,
+        "timeout",
+    ),
+    "writes outside its folder": (
+        before("open('/tmp/tokencredit-was-here', 'w').write('x')\n"),
+        0,
+        2,
+        "files",
+    ),
+    "writes outside its folder with another program": (
+        before("import os\nos.system('touch /tmp/tokencredit-was-here')\n"),
+        3,
+        2,
+        "processes",
+    ),
+    "writes inside its folder": (
+        before("open('notes.txt', 'w').write('x')\n"),
+        3,
+        2,
+        "",
+    ),
+    "a 100 MB file of its own": (
+        "open('big', 'wb').write(bytes(10**8))\n" + CENTRED,
+        0,
+        2,
+        "",
+    ),
+    "forges the protocol": (
+        "import os\nfor handle in range(3, 64):\n    try:\n"
+        "        os.write(handle, b'\\0' * 7 + b'\\x02{}')\n"
+        "    except OSError:\n        pass\n",
+        0,
+        2,
+        "died",
+    ),
+    "closes every handle": (before("import os\nos.closerange(0, 99)\n"), 0, 2, "died"),
+    "returns what does not end": (
+        "def centred(rewards, eps=1e-6):\n    x = []\n    x.append(x)\n    return x\n",
+        0,
+        2,
+        "",
+    ),
+    "endless recursion": (
+        "import sys\nsys.setrecursionlimit(10**9)\n"
+        "def centred(rewards, eps=1e-6):\n    return centred(rewards)\n",
+        0,
+        2,
+        "",
+    ),
+    "an exception that cannot be shown": (
+        "class Odd(BaseException):\n    def __str__(self):\n        raise self\n"
+        "def centred(rewards, eps=1e-6):\n    raise Odd\n",
+        0,
+        2,
+        "",
+    ),
+    "waits for input": (inside("input()"), 0, 2, ""),
+    "changes its arguments": (
+        "def centred(rewards, eps=1e-6):\n    rewards -= rewards.mean()\n"
+        "    return rewards.div_(rewards.std() + eps)\n",
+        1,
+        2,
+        "",
+    ),
+    "wrong dtype": (inside("rewards = rewards.float()"), None, 2, ""),
+    "numpy inside": (
+        "import numpy as np\ndef centred(rewards, eps=1e-6):\n"
+        "    x = np.array(rewards)\n"
+        "    return torch.tensor((x - x.mean()) / (x.std(ddof=1) + eps))\n",
+        3,
+        2,
+        "",
+    ),
+    "magics": (before("%matplotlib inline\n!pip install nothing\n"), 3, 2, ""),
+    "another name": (CENTRED.replace("def centred", "def centered"), 0, 2, ""),
+    "Windows line ends": (CENTRED.replace("\n", "\r\n"), 3, 2, ""),
+    "starts threads": (
+        before(
+            "import threading, time\n"
+            "threading.Thread(target=time.sleep, args=(99,)).start()\n"
+        ),
+        3,
+        2,
+        "",
+    ),
+    "changes the folder": (before("import os\nos.chdir('/')\n"), 3, 2, ""),
+}
+
+
+def submission(centred: str = CENTRED, clip: str = CLIP, lang: str = "zh") -> dict:
+    """A student's notebook with these answers below the first lines."""
+    notebook = student_notebook(SAMPLE, lang)
+    for cell in notebook["cells"]:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id")
+        if name in ("centred", "clip"):
+            answer = centred if name == "centred" else clip
+            cell["source"] = f"# exercise: {name}\n{answer}"
+    return notebook
+
+
+def cell_of(notebook: dict, name: str) -> dict:
+    return next(
+        cell
+        for cell in notebook["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == name
+    )
+
+
+def strip_asserts(notebook):
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        cell["source"] = source.replace("assert ", "_ = ")
+
+
+def edit_check(notebook):
+    cell_of(notebook, "centred-check")["source"] = "assert True"
+    cell_of(notebook, "centred-check")["metadata"]["nbgrader"]["points"] = 100
+
+
+def delete_checks(notebook):
+    notebook["cells"] = [
+        c for c in notebook["cells"] if "assert" not in str(c["source"])
+    ]
+
+
+def delete_answer(notebook):
+    notebook["cells"].remove(cell_of(notebook, "centred"))
+
+
+def duplicate_answer(notebook):
+    notebook["cells"].insert(3, cell_of(notebook, "centred"))
+
+
+def duplicate_stub_after(notebook):
+    notebook["cells"].append(cell_of(student_notebook(SAMPLE, "zh"), "centred"))
+
+
+def lose_metadata(notebook):
+    notebook["metadata"] = {}
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id")
+
+
+def lose_metadata_and_first_lines(notebook):
+    lose_metadata(notebook)
+    for cell in notebook["cells"]:
+        if isinstance(cell["source"], str):
+            cell["source"] = cell["source"].partition("\n")[2]
+
+
+def old_format(notebook):
+    cells = [
+        {**cell, "input": cell["source"], "language": "python"}
+        for cell in notebook["cells"]
+    ]
+    for cell in cells:
+        cell.pop("source")
+    notebook.pop("cells")
+    notebook |= {"nbformat": 3, "worksheets": [{"cells": cells}]}
+
+
+def odd_cells(notebook):
+    notebook["cells"] += [None, 7, {"cell_type": "code"}, {"source": {"a": 1}}, {}]
+    notebook["cells"][0]["metadata"] = ["no", "dict"]
+
+
+def nothing_changed(notebook):
+    fresh = student_notebook(SAMPLE, "zh")
+    notebook["cells"] = fresh["cells"]
+
+
+# name: (what happened to a right notebook, score of `centred`, of `clip`, flags)
+EDITS = {
+    "strips asserts": (strip_asserts, 3, 2, ""),
+    "edits the check": (edit_check, 3, 2, ""),
+    "deletes check cells": (delete_checks, 3, 2, ""),
+    "deletes the answer": (delete_answer, 0, 2, ""),
+    "duplicates a cell": (duplicate_answer, 3, 2, "duplicates"),
+    "pastes the stub again below": (duplicate_stub_after, 3, 2, "duplicates"),
+    "all metadata lost": (lose_metadata, 3, 2, ""),
+    "all metadata and first lines lost": (lose_metadata_and_first_lines, 3, 2, ""),
+    "the format of 2014": (old_format, 3, 2, ""),
+    "cells that are none": (odd_cells, 3, 2, ""),
+    "untouched stub": (nothing_changed, 0, 0, ""),
+}
+WRONG_EDITS = {  # the same with an answer that is wrong: editing checks gains nothing
+    "strips asserts, wrong answer": strip_asserts,
+    "edits the check, wrong answer": edit_check,
+    "deletes check cells, wrong answer": delete_checks,
+}
+WRONG = "def centred(rewards, eps=1e-6):\n    return rewards\n"
+
+
+def not_a_notebook(folder):
+    (folder / "a.ipynb").write_text("homework, see attachment")
+
+
+def not_text(folder):
+    (folder / "a.ipynb").write_bytes(b"\xff\xfe\x00homework\x80")
+
+
+def not_json_depth(folder):
+    (folder / "a.ipynb").write_text("[" * 100_000)
+
+
+def json_but_no_notebook(folder):
+    (folder / "a.ipynb").write_text('{"cells": "none"}')
+
+
+def hundred_megabytes(folder):
+    with open(folder / "a.ipynb", "wb") as file:
+        file.truncate(100 * 2**20)
+
+
+def empty_folder(folder):
+    (folder / "report.docx").write_bytes(b"PK")
+
+
+def link_to_the_solution(folder):
+    (folder / "a.ipynb").symlink_to(SAMPLE)
+
+
+def a_folder_called_notebook(folder):
+    (folder / "a.ipynb").mkdir()
+
+
+def a_pipe(folder):
+    os.mkfifo(folder / "a.ipynb")
+
+
+# name: (what lies in the folder, flag)
+FILES = {
+    "not a notebook": (not_a_notebook, "unreadable"),
+    "not text": (not_text, "unreadable"),
+    "brackets without end": (not_json_depth, "unreadable"),
+    "JSON but no notebook": (json_but_no_notebook, "unreadable"),
+    "a 100 MB file": (hundred_megabytes, "unreadable"),
+    "nothing to grade": (empty_folder, "no-notebook"),
+    "a link to the solution": (link_to_the_solution, "link"),
+    "a folder called a.ipynb": (a_folder_called_notebook, "no-notebook"),
+    "a pipe": (a_pipe, "no-notebook"),
+}
+
+
+def save(path: Path, notebook: dict) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(notebook, ensure_ascii=False), encoding="utf-8")
+
+
+def write_class(folder: Path) -> None:
+    """One student per row of the tables above, and a few of other kinds."""
+    for name, (answer, *_) in ANSWERS.items():
+        save(folder / name / "a.ipynb", submission(answer))
+    for name, (edit, *_) in EDITS.items():
+        notebook = submission()
+        edit(notebook)
+        save(folder / name / "a.ipynb", notebook)
+    for name, edit in WRONG_EDITS.items():
+        notebook = submission(WRONG)
+        edit(notebook)
+        save(folder / name / "a.ipynb", notebook)
+    for name, (fill, _) in FILES.items():
+        (folder / name).mkdir()
+        fill(folder / name)
+    save(folder / "张三" / "作业 一.ipynb", submission())
+    save(folder / '李四,\n"四"' / "a.ipynb", submission())
+    save(folder / "=1+1" / "a.ipynb", submission(lang="en"))
+    save(folder / "nested" / "week 5" / "a.ipynb", submission())
+    save(folder / "nested" / ".ipynb_checkpoints" / "a.ipynb", submission(WRONG))
+    save(folder / "two notebooks" / "a.ipynb", submission())
+    save(folder / "two notebooks" / "b.ipynb", {"cells": []})
+    save(folder / "loose.ipynb", submission())
+    bom = json.dumps(submission()).encode("utf-8-sig")
+    (folder / "byte order mark").mkdir()
+    (folder / "byte order mark" / "a.ipynb").write_bytes(bom)
+    published = read_homework(SAMPLE).exercises
+    answers = [exercise.solution for exercise in published]
+    save(folder / "published" / "a.ipynb", submission(*answers))
+    both = submission(CENTRED + CLIP, "")
+    save(folder / "both answers in one cell" / "a.ipynb", both)
+    nothing = submission("raise SystemExit", "raise KeyboardInterrupt", "en")
+    save(folder / "English" / "a.ipynb", nothing)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The whole class, graded once: rows of grades.csv and feedback by student."""
+    folder = tmp_path_factory.mktemp("class")
+    write_class(folder / "in")
+    arguments = ["homework", "grade", str(SAMPLE), str(folder / "in")]
+    status = main([*arguments, "--out", str(folder / "out"), "--seconds", "3"])
+    assert status == 0
+    text = (folder / "out" / "grades.csv").read_bytes()
+    assert text.startswith(b"\xef\xbb\xbf")
+    rows = csv.DictReader(text.decode("utf-8-sig").splitlines(keepends=True))
+    feedback = {
+        path.parent.name: (
+            json.loads(path.read_text(encoding="utf-8")),
+            path.with_suffix(".md").read_text(encoding="utf-8"),
+        )
+        for path in (folder / "out").rglob("feedback.json")
+    }
+    return {row["student"]: row for row in rows}, feedback
+
+
+def table():
+    yield from ((name, *row[1:]) for name, row in (ANSWERS | EDITS).items())
+    yield from ((name, 0, 2, "") for name in WRONG_EDITS)
+    yield from ((name, 0, 0, flag) for name, (_, flag) in FILES.items())
+    yield from (
+        ("张三", 3, 2, ""),
+        ('李四,\n"四"', 3, 2, ""),
+        ("'=1+1", 3, 2, ""),
+        ("nested", 3, 2, ""),
+        ("two notebooks", 3, 2, "several-notebooks"),
+        ("loose", 3, 2, ""),
+        ("byte order mark", 3, 2, ""),
+        ("published", 3, 2, "published-answer"),
+        ("both answers in one cell", 3, 2, ""),
+        ("English", 0, 0, ""),
+    )
+
+
+@pytest.mark.parametrize(("name", "centred", "clip", "flags"), list(table()))
+def test_each_submission_gets_its_score_and_flags(graded, name, centred, clip, flags):
+    row = graded[0][name]
+    if centred is not None:
+        assert row["centred"] == str(centred), graded[1][name.lstrip("'")][1]
+    assert row["clip"] == str(clip), graded[1][name.lstrip("'")][1]
+    assert set(flags.split()) <= set(row["flags"].split())
+    assert "grader-error" not in row["flags"]
+
+
+def test_a_correct_submission_has_no_flags(graded):
+    for name in ("correct", "strips asserts", "张三", "writes inside its folder"):
+        assert graded[0][name]["flags"] == ""
+
+
+def test_no_process_and_no_file_is_left(graded):
+    commands = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            commands.append(Path("/proc", entry, "cmdline").read_bytes())
+        except OSError:
+            continue
+    assert not [
+        c for c in commands if b"4001" in c or b"4002" in c or b"worker.py" in c
+    ]
+    assert not Path("/tmp/tokencredit-was-here").exists()
+
+
+def test_feedback_has_one_language(graded):
+    for name, (data, text) in graded[1].items():
+        title = text.partition("\n")[0]
+        if data["lang"] == "en":
+            assert not HAN.search(text), name
+            assert title.startswith("# Feedback")
+        else:
+            assert title.startswith("# 批改结果")
+            for english in ("not passed", "The check", "public check", "advantage"):
+                assert english not in text, name
+
+
+def test_feedback_says_what_the_check_teaches(graded):
+    assert "奖励全相等时优势应为 0,你得到 nan" in graded[1]["no eps"][1]
+    assert "没有在限定时间内结束" in graded[1]["endless loop in the function"][1]
+    assert "没有在限定时间内结束" in graded[1]["endless loop in the cell"][1]
+    assert "`Equal`" in graded[1]["an object equal to everything"][1]
+    assert "这道题还没有作答" in graded[1]["untouched stub"][1]
+    assert "没有找到 `centred`" in graded[1]["deletes the answer"][1]
+    assert "SyntaxError" in graded[1]["syntax error"][1]
+    assert "太多内存" in graded[1]["asks for 8 GB at once"][1]
+    assert "改动了传给它的参数" in graded[1]["changes its arguments"][1]
+    assert "tokencredit.group_relative" in graded[1]["calls the package"][1]
+
+
+# --- the chapters themselves -------------------------------------------------
+
+
+def has_homework(path: Path) -> bool:
+    cells = read_notebook(path)["cells"]
+    return any(c["metadata"].get("nbgrader", {}).get("solution") for c in cells)
+
+
+HOMEWORK = [path for path in CHAPTERS if has_homework(path)]
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+def test_the_solution_gets_full_marks_and_the_stub_gets_none(path, tmp_path):
+    exercises = {exercise.id: exercise for exercise in read_homework(path).exercises}
+    for lang in LANGUAGES:
+        notebook = student_notebook(path, lang)
+        save(tmp_path / "in" / f"stub-{lang}" / "a.ipynb", notebook)
+        for name, exercise in exercises.items():
+            cell_of(notebook, name)["source"] = exercise.solution
+        save(tmp_path / "in" / f"solution-{lang}" / "a.ipynb", notebook)
+    command = ["homework", "grade", str(path), str(tmp_path / "in")]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 0
+    for file in (tmp_path / "out").rglob("feedback.json"):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        full = data["points"] if data["student"].startswith("solution") else 0
+        assert data["score"] == full, file.with_suffix(".md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_student_notebook_shows_one_language_and_no_solution(path, lang):
+    notebook = student_notebook(path, lang)
+    text = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    assert "SOLUTION" not in text and "HIDDEN TESTS" not in text
+    assert "{eq}" not in text and "{cite}" not in text and ".ipynb" not in text
+    if lang == "en":
+        assert not HAN.search(text)
+    for exercise in read_homework(path).exercises:
+        assert exercise.solution not in text
+        lines = "".join(cell_of(notebook, exercise.id)["source"]).splitlines()
+        assert lines[0] == f"# exercise: {exercise.id}"
+        for check in exercise.checks:
+            assert not (check.hidden and check.source in text)
+    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+    for cell in code:
+        compile("".join(cell["source"]), cell["id"], "exec")
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+def test_every_check_message_is_a_pair_of_languages(path):
+    for exercise in read_homework(path).exercises:
+        for check in exercise.checks:
+            chinese = [line for line in check.source.splitlines() if HAN.search(line)]
+            assert chinese, f"{check.id}: no message in both languages"
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+def test_cells_carry_the_metadata_that_nbgrader_demands(path):
+    kinds = {"grade": bool, "locked": bool, "solution": bool, "task": bool}
+    kinds |= {"grade_id": str, "schema_version": int}
+    names = []
+    for cell in [*read_notebook(path)["cells"], *student_notebook(path, "en")["cells"]]:
+        meta = cell["metadata"].get("nbgrader")
+        if meta is None:
+            continue
+        names.append(meta["grade_id"])
+        assert {key: type(meta[key]) for key in kinds} == kinds
+        assert meta["schema_version"] == 3
+        assert meta["grade_id"].replace("-", "").replace("_", "").isalnum()
+        assert set(meta) - kinds.keys() <= {"points", "cell_type", "checksum"}
+        assert (type(meta.get("points")) in (int, float)) == meta["grade"]
+        assert not (meta["solution"] and meta["locked"])
+    assert all(names.count(name) == 2 for name in names)
+
+
+# --- private checks, the command, the wire -----------------------------------
+
+
+def test_private_checks_count_and_are_not_shown(tmp_path):
+    source = "# exercise: centred points=4\nassert centred(torch.ones(2))[0] == 0"
+    cell = {"cell_type": "code", "metadata": {}, "source": source, "outputs": []}
+    save(tmp_path / "private.ipynb", {"cells": [cell], "metadata": {}, "nbformat": 4})
+    save(tmp_path / "in" / "good" / "a.ipynb", submission())
+    save(tmp_path / "in" / "bad" / "a.ipynb", submission(WRONG))
+    command = ["homework", "grade", str(SAMPLE), str(tmp_path / "in")]
+    command += [
+        "--out",
+        str(tmp_path / "out"),
+        "--more",
+        str(tmp_path / "private.ipynb"),
+    ]
+    assert main(command) == 0
+    rows = (tmp_path / "out" / "grades.csv").read_text("utf-8-sig").splitlines()
+    assert rows[1].split(",")[:5] == ["bad", "0", "2", "2", "9"]
+    assert rows[2].split(",")[:5] == ["good", "7", "2", "9", "9"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["make", "no.ipynb", "--lang", "zh", "--out", "{tmp}"], "no notebook"),
+        (["make", "77", "--lang", "zh", "--out", "{tmp}"], "no chapter 77"),
+        (["grade", str(SAMPLE), "{tmp}/none", "--out", "{tmp}/o"], "no folder"),
+        (["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}"], "--out must not"),
+        (
+            ["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}/o", "--more", "{tmp}/no"],
+            "No such file",
+        ),
+    ],
+)
+def test_a_wrong_command_says_why_and_returns_two(arguments, message, tmp_path, capsys):
+    given = [part.replace("{tmp}", str(tmp_path)) for part in arguments]
+    assert main(["homework", *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_grader_keeps_its_asserts_under_optimisation(tmp_path):
+    save(tmp_path / "in" / "bad" / "a.ipynb", submission(WRONG))
+    command = ["homework", "grade", str(SAMPLE), str(tmp_path / "in"), "--out"]
+    subprocess.run(
+        [sys.executable, "-O", "-m", "tokencredit", *command, str(tmp_path / "out")],
+        check=True,
+        capture_output=True,
+    )
+    assert ",0,2,2,5," in (tmp_path / "out" / "grades.csv").read_text("utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            None,
+            True,
+            3,
+            -0.0,
+            0.1 + 0.2,
+            1e-320,
+            "优势",
+            [1, [2.5]],
+            (1, (2,)),
+            {1: "a"},
+        ),
+        *(float("inf"), torch.float16, {"a": [None, (False,)]}),
+    ],
+    ids=repr,
+)
+def test_plain_values_cross_exactly(value):
+    back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))
+    assert type(back) is type(value) and repr(back) == repr(value)
+
+
+@pytest.mark.parametrize("dtype", exchange.DTYPES.values(), ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4), (2, 3)])
+def test_tensors_cross_bit_for_bit(dtype, shape):
+    torch.manual_seed(0)
+    value = (torch.randn(shape) * 100).to(dtype)
+    back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))
+    assert (
+        back.dtype == dtype and back.shape == value.shape and torch.equal(back, value)
+    )
+
+
+def test_nan_and_infinities_cross_in_tensors():
+    value = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0]).t()
+    back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))
+    assert back.view(torch.int32).tolist() == value.view(torch.int32).tolist()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        iter([1]),
+        lambda: 1,
+        {1, 2},
+        1j,
+        torch.nn.Linear(1, 1),
+        torch.ones(1).to_sparse(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_plain_data_does_not_cross(value):
+    with pytest.raises(exchange.Unsendable):
+        exchange.encode(value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"tensor": "float32", "shape": [10**12], "data": "", "grad": False},
+        {"tensor": "float32", "shape": [-1], "data": "AAAAAA==", "grad": False},
+        {"array": "|O", "shape": [1], "data": "AAAAAAAAAAA=", "scalar": False},
+        {"tensor": "object", "shape": [], "data": "", "grad": False},
+    ],
+)
+def test_a_forged_tensor_is_refused(data):
+    with pytest.raises((ValueError, KeyError)):
+        exchange.decode(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "zh", "en"),
+    [
+        ("优势 | advantage", "优势", "advantage"),
+        ("a | b", "a | b", "a | b"),
+        ("P(A | B) 是条件概率", "P(A | B) 是条件概率", "P(A | B) 是条件概率"),
+    ],
+)
+def test_a_pair_is_split_only_between_languages(text, zh, en):
+    assert choose(text, "zh") == zh and choose(text, "en") == en
