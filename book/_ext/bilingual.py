@@ -144,13 +144,17 @@ def pieces(source: str | dict) -> list[tuple[str | None, str]]:
     return [(lang, "\n".join(lines)) for lang, lines in split_page(source)]
 
 
-def anchors(source: str | dict) -> list[str]:
-    """Return the anchors of a page's headings in order, the same for each edition."""
-    parts = pieces(source)
-    titles = [
+def titles(source: str | dict) -> list[str]:
+    """Return a page's English headings in order: the anchors of every edition."""
+    return [
         title
-        for lang, text in parts
+        for lang, text in pieces(source)
         if lang in (None, SOURCE)
         for _, title in headings(text)
     ]
-    return slugs(titles)
+
+
+def chapter_number(name: str) -> int | None:
+    """Return the number in a chapter's file name: ``chapters/05_x`` -> 5."""
+    found = re.match(r"(\d+)_", name.rsplit("/", 1)[-1])
+    return int(found[1]) if found else None

@@ -9,7 +9,6 @@ the path of its root, seen from this one's root; empty (the plain
 """
 
 import json
-import re
 from pathlib import Path
 
 import bilingual
@@ -20,7 +19,7 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-_anchors: dict[str, list[str]] = {}  # page -> anchors of its headings, while it is read
+titles: dict[str, list[str]] = {}  # page -> its English headings, while it is read
 
 
 def localise_config(app: Sphinx, config) -> None:
@@ -40,11 +39,11 @@ def keep_language(app: Sphinx, page: str, source: list[str]) -> None:
     lang = app.config.edition
     if source[0].lstrip().startswith("{"):
         notebook = json.loads(source[0])
-        _anchors[page] = bilingual.anchors(notebook)
+        titles[page] = bilingual.titles(notebook)
         notebook = bilingual.one_language(notebook, lang, keep_places=True)
         source[0] = json.dumps(notebook, ensure_ascii=False)
     else:
-        _anchors[page] = bilingual.anchors(source[0])
+        titles[page] = bilingual.titles(source[0])
         source[0] = bilingual.one_language_page(source[0], lang)
 
 
@@ -56,7 +55,7 @@ class EnglishAnchors(SphinxTransform):
     def apply(self) -> None:
         page = self.env.docname
         sections = [s for s in self.document.findall(nodes.section) if "slug" in s]
-        anchors = _anchors.pop(page, [])
+        anchors = bilingual.slugs(titles.pop(page, []))
         if len(anchors) != len(sections):
             log.warning(
                 "this edition has %d headings, the English one %d: give every heading "
@@ -74,6 +73,9 @@ class EnglishAnchors(SphinxTransform):
                 anchor,
                 section.next_node(nodes.title).astext(),
             )
+        if sections and (number := bilingual.chapter_number(page)) is not None:
+            title = sections[0].next_node(nodes.title)
+            title.insert(0, nodes.Text(f"{number} "))
         self.document.myst_slugs = slugs
         self.env.metadata[page]["myst_slugs"] = slugs
 
@@ -96,10 +98,10 @@ class EnglishAnchors(SphinxTransform):
 def number_by_chapter(app: Sphinx, env) -> list[str]:
     """Number equations and figures ``chapter.n``, the chapter being the file's."""
     for page, kinds in env.toc_fignumbers.items():
-        chapter = re.match(r"(\d+)_", page.rsplit("/", 1)[-1])
-        for numbers in kinds.values() if chapter else ():
+        chapter = bilingual.chapter_number(page)
+        for numbers in kinds.values() if chapter is not None else ():
             for n, key in enumerate(numbers, 1):
-                numbers[key] = (int(chapter.group(1)), n)
+                numbers[key] = (chapter, n)
     return []
 
 

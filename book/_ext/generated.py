@@ -1,12 +1,13 @@
 """A directive that writes Markdown, and the few tools its kinds share.
 
-A generated page is a short ``.md`` page that holds one such directive; the facts stay
-in the one place where they are kept, and nothing generated is committed.
+A generated page is a short ``.md`` page that ends in one such directive; the facts
+stay in the one place where they are kept, and nothing generated is committed.
 """
 
 from pathlib import Path
 
 import bilingual
+import editions
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
@@ -15,12 +16,14 @@ from sphinx.util.docutils import SphinxDirective
 class Generated(SphinxDirective):
     """Parse what `markdown` returns as part of the page, in the edition's language."""
 
-    def markdown(self) -> str:
+    def markdown(self, lang: str) -> str:
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
+        english = bilingual.headings(self.markdown(bilingual.SOURCE))
+        editions.titles[self.env.docname] += [title for _, title in english]
         place, line = self.get_source_info()
-        lines = self.markdown().splitlines()
+        lines = self.markdown(self.config.edition).splitlines()
         content = StringList(lines, items=[(place, line)] * len(lines))
         box = nodes.container()
         self.state.nested_parse(content, 0, box, match_titles=1)
@@ -29,13 +32,6 @@ class Generated(SphinxDirective):
     @property
     def root(self) -> Path:
         return Path(self.env.srcdir)
-
-    @property
-    def lang(self) -> str:
-        return self.config.edition
-
-    def pick(self, pair: str) -> str:
-        return bilingual.pick(pair, self.lang)
 
     def depends_on(self, path: Path) -> None:
         """Rebuild the page when `path` changes."""

@@ -22,23 +22,20 @@ LEVELS = {
 class InterviewBank(Generated):
     """The questions of all chapters with folded answers, each with its chapter."""
 
-    def markdown(self) -> str:
+    def markdown(self, lang: str) -> str:
         bank: dict[str, list[str]] = {level: [] for level in LEVELS}
         for path in sorted((self.root / "chapters").glob("[0-9]*.ipynb")):
             self.depends_on(path)
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            pieces = bilingual.pieces(notebook)
-            prose = "\n\n".join(t for lang, t in pieces if lang in (None, self.lang))
-            title = bilingual.headings(prose)[0][1]
-            source = f"[{title}](../chapters/{path.name})"
+            pieces = bilingual.pieces(json.loads(path.read_text(encoding="utf-8")))
+            prose = "\n\n".join(text for tag, text in pieces if tag in (None, lang))
             for level, question, answer in QUESTION.findall(prose):
                 bank[level].append(
                     f'<details class="qa" data-level="{level}">'
                     f"<summary>{question}</summary>\n\n{answer.strip()}\n\n"
-                    f"→ {source}\n\n</details>\n"
+                    f"→ [](../chapters/{path.name})\n\n</details>\n"
                 )
         return "\n".join(
-            f"**{self.pick(title)}**\n\n" + "\n".join(bank[level])
+            f"## {bilingual.pick(title, lang)}\n\n" + "\n".join(bank[level])
             for level, title in LEVELS.items()
             if bank[level]
         )

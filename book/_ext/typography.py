@@ -1,0 +1,82 @@
+"""Chinese punctuation: full width in Chinese prose, and no gap at a line end.
+
+``full_width`` is the one rule. The notebook tool applies it to Chinese cells, and a
+test holds every Chinese text of the book to it.
+"""
+
+import re
+
+WIDE = dict(zip(",;:?!", "，；：？！", strict=True))
+HAN = r"\u3400-\u9fff"
+
+# What is no prose: formulas, code, roles, tags, link targets, addresses, table rules
+# and directive lines. Each becomes one private character while the rest is read.
+KEEP = re.compile(
+    r"```.*?```|\$\$.*?\$\$|\$[^$\n]+\$|\{[\w:-]+\}`[^`]*`|`[^`\n]+`|<[^>\n]+>"
+    r"|(?<=\])\([^)\n]*\)|https?://[^\s)]+|^[ \t|:-]+$|^:::.*$|^\([\w-]+\)=$",
+    re.S | re.M,
+)
+HOLE = "\ue000"
+NEAR = rf"[{HAN}{HOLE}\u3000-\u303f\uff00-\uffef“”‘’*]"
+MARK = re.compile(r"[,;:?!]")
+PARENS = re.compile(r"\(([^()\n]*)\)")
+
+
+def full_width(text: str) -> str:
+    """Return Chinese prose with full-width punctuation.
+
+    A mark is widened where it touches Chinese on either side; a comma between two
+    English words or inside a number stays as it is.
+
+    >>> full_width("价值网络(critic),见 $a,b$:`f(x, y)` 是 1,024 个 TD(0)?")
+    '价值网络（critic），见 $a,b$：`f(x, y)` 是 1,024 个 TD(0)？'
+    """
+    if not re.search(f"[{HAN}]", text):
+        return text
+    kept: list[str] = []
+
+    def hide(match: re.Match) -> str:
+        kept.append(match[0])
+        return HOLE
+
+    text = KEEP.sub(hide, text)
+    while (wider := PARENS.sub(_widen_pair, text)) != text:
+        text = wider
+    text = MARK.sub(_widen_mark, text)
+    text = re.sub("([，；：？！（）]) +", r"\1", text)
+    text = re.sub(" +([，；：？！（）])", r"\1", text)
+    pieces = iter(kept)
+    return re.sub(HOLE, lambda _: next(pieces), text)
+
+
+def _widen_pair(match: re.Match) -> str:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    inside = re.search(f"[{HAN}]", match[1])
+    beside = re.search(f"{NEAR} *$", before) or (
+        re.match(f" *{NEAR}", after) and not re.search(r"\w$", before)
+    )
+    return f"（{match[1]}）" if inside or beside else match[0]
+
+
+def _widen_mark(match: re.Match) -> str:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    left = re.search(rf"(?:{NEAR}|[)）])$", before)
+    right = re.match(rf" ?{NEAR}", after)
+    line = before[before.rfind("\n") + 1 :] + after.split("\n", 1)[0]
+    # "A:2 个": no Chinese beside the mark, but no English space after it either.
+    tight = re.match(r"[^\s\d]", after) or match[0] in "?!" or after[:1] in ("", "\n")
+    loose = tight and re.search(f"[{HAN}]", line) and not re.match(r"//", after)
+    return WIDE[match[0]] if left or right or loose else match[0]
+
+
+def close_line_ends(text: str) -> str:
+    """Return text without the line ends that stand between two Chinese characters.
+
+    The source has one sentence per line; a browser would show each line end as a
+    space in the middle of a paragraph.
+
+    >>> close_line_ends("一句。\\n又一句 GAE。\\nA")
+    '一句。又一句 GAE。\\nA'
+    """
+    wide = rf"[{HAN}\u3000-\u303f\uff00-\uffef“”‘’]"
+    return re.sub(rf"(?<={wide})\n(?={wide})", "", text)
