@@ -553,6 +553,9 @@ def test_the_goal_pays_one_a_hole_nothing_and_both_end_the_episode():
 
 def test_the_fixed_map_is_gymnasiums_and_coordinates_name_it():
     assert FIXED == ("SFFF", "FHFH", "FFFH", "HFFG")
+    easy, hard = make("FrozenLakeFixed"), make("FrozenLake")
+    assert (easy.lake, easy.success_rate) == ("4x4", 0.8)
+    assert (hard.lake, hard.success_rate) == ("random", 1 / 3)
     env = make("FrozenLake", lake="4x4", view="coordinates")
     first, _ = env.reset(seed=0)
     assert first == "at a1 goal d4 holes b2 d2 d3 a4 turns 5 actions 10"
