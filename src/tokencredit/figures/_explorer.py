@@ -5,7 +5,6 @@ import importlib
 import inspect
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from tokencredit.figures._style import RC, draw_png
+from tokencredit.figures._style import RC, draw_png, unsign_zero
 
 Words = dict[str, str]
 State = dict[str, float]
@@ -146,7 +145,7 @@ class Explorer:
                 f"figure {self.name!r}: the {language} readout names {error}, "
                 f"update returns {sorted(numbers)}"
             ) from None
-        return re.sub(r"[-−](?=0(\.0+)?(?![\d.]))", "", text)
+        return unsign_zero(text)
 
     def corners(self) -> Iterator[State]:
         """The start and the corners of the grid."""

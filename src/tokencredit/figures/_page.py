@@ -50,10 +50,11 @@ def build(explorer: Explorer) -> dict[str, str]:
 
 
 def _slider(dial, language: str, says: str) -> str:
+    # Without a name: themes write the search query into every input named "q".
     value = dial.label(dial.start)
     return (
         f"<label><span>{escape(dial.symbol)} {escape(dial.name[language])}</span> "
-        f'<b>{value}</b><input type="range" name="{escape(dial.symbol)}" '
+        f'<b>{value}</b><input type="range" data-symbol="{escape(dial.symbol)}" '
         f'data-key="{dial.key}" min="0" max="{len(dial.values) - 1}" '
         f'value="{dial.values.index(dial.start)}" autocomplete="off" '
         f'aria-valuetext="{escape(f"{dial.symbol} = {value}; {says}")}"></label>'

@@ -59,6 +59,7 @@ _VARIABLE = {value: f"var(--fig-{name})" for name, value in COLORS.items()}
 _VARIABLE |= {"#000000": "var(--fig-ink)", "#ffffff": "var(--fig-paper)"}
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _DECIMAL = re.compile(r"-?\d+\.\d+")
+_SIGNED_ZERO = re.compile(r"[-−](?=0(\.0+)?(?![\d.]))")
 _GEOMETRY = ("d", "x", "y", "width", "height", "transform", "points")
 
 
@@ -143,7 +144,16 @@ def round_geometry(name: str, value: str) -> str:
         return value
     value = _DECIMAL.sub(lambda m: f"{float(m[0]) + 0.0:.1f}", value)
     value = re.sub(r"(\d)\.0\b", r"\1", value).replace("-0 ", "0 ")
-    return re.sub(r"\s*([MLQCz])\s*", r"\1", value) if name == "d" else value
+    return re.sub(r"\s*([MLQCz])\s*", r"\1", value.strip()) if name == "d" else value
+
+
+def unsign_zero(text: str) -> str:
+    """Numbers as a reader expects them: a zero has no sign.
+
+    >>> unsign_zero("-0.00 and -0.01")
+    '0.00 and -0.01'
+    """
+    return _SIGNED_ZERO.sub("", text)
 
 
 def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
@@ -173,7 +183,8 @@ def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
                 if not value:
                     continue
             parent.set(name, attribute(name, value))
-        if not (parent.text or "").strip():
+        parent.text = unsign_zero(parent.text or "").strip("\n") or None
+        if parent.tag not in ("text", "tspan"):
             parent.text = None
         parent.tail = None
     _splice(tree)

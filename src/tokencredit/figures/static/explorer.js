@@ -41,7 +41,8 @@
         return (state) =>
           text.reduce((done, part, i) => {
             const [decimals, value] = slots[i - 1];
-            return done + (value(state) / 10 ** decimals).toFixed(decimals) + part;
+            const x = value(state) / 10 ** decimals;
+            return done + (name ? x : x.toFixed(decimals)) + part;
           });
       });
       return [element, name, (state) => all[which(state)](state)];
@@ -68,7 +69,7 @@
       inputs.forEach((input, k) => {
         const label = data.v[k][state[k]];
         input.previousElementSibling.textContent = label;
-        input.setAttribute("aria-valuetext", `${input.name} = ${label}; ${says.textContent}`);
+        input.setAttribute("aria-valuetext", `${input.dataset.symbol} = ${label}; ${says.textContent}`);
       });
     };
     root.querySelector("fieldset").disabled = false;
