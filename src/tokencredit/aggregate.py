@@ -31,8 +31,14 @@ AGGREGATIONS = {
 def loss_denominator(mask: TokenMask, how: str) -> int | None:
     """What `how` divides a whole optimizer step by 聚合的分母: tokens or sequences.
 
-    Hand it to every micro-batch of the step as `denominator`. At least 1; None for the
-    two sums, which divide by nothing.
+    Hand it to every micro-batch of the step as `denominator`.
+
+    Args:
+        mask: of the whole optimizer step.
+        how: the name of the rule.
+
+    Returns:
+        A count of at least 1; None for the two sums, which divide by nothing.
 
     Raises:
         ValueError: mask is not bool [B, T], unknown rule.

@@ -356,6 +356,16 @@ def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
     `with_critic(ALGORITHMS["StarPO"])` is StarPO with PPO (gamma = lambda = 1, paper
     appendix C.2); `credit="turn"` makes it bi-level GAE.
 
+    Args:
+        row: an entry of ALGORITHMS.
+        credit: "token" or "turn".
+
+    Returns:
+        A row with its own name; everything else is as in `row`.
+
+    Raises:
+        ValueError: any other unit of credit.
+
     >>> with_critic(STARPO).name
     'StarPO + critic'
     """

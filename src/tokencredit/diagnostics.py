@@ -243,7 +243,7 @@ def zero_variance_share(rewards: PerSequence, groups: GroupIds) -> Scalar:
     """
     (checked,) = floats(1, rewards=rewards)
     std = group_rewards(rewards, groups).std
-    return ((std == 0).sum() / max(len(std), 1)).to(checked.dtype)
+    return ((std == 0).double().sum() / max(len(std), 1)).to(checked.dtype)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class Groups(NamedTuple):
     """Rewards, group by group, in float64."""
 
     index: Tensor  # [B]: which group a sequence belongs to, 0 .. G-1
-    size: Tensor  # [G]
+    size: Tensor  # [G], in float64: a quotient of integers is float32
     centred: Tensor  # [B]: reward minus the mean of its group
     std: Tensor  # [G]: with n - 1; 0 for a group of one
 
@@ -38,7 +38,7 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     shifted = rewards - member[index]
     centred = shifted - (total(shifted, index, size) / size)[index]
     var = total(centred.square(), index, size) / (size - 1).clamp(min=1)
-    return Groups(index, size, centred, var.sqrt())
+    return Groups(index, size.double(), centred, var.sqrt())
 
 
 def total(x, index, size):

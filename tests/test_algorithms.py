@@ -1,0 +1,221 @@
+"""The rows say what the papers say, and `policy_loss` does what a row says."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+import tokencredit as tc
+from tokencredit import ALGORITHMS, aggregate_loss, ppo_clip_loss
+
+F64 = torch.float64
+NAMES = (
+    "REINFORCE, RLOO, PPO, GRPO, Dr. GRPO, DAPO, GSPO, CISPO, BAPO, StarPO, StarPO-S"
+)
+
+
+def batch(seed=0, rows=6, steps=5):
+    g = torch.Generator().manual_seed(seed)
+    old = -torch.rand(rows, steps, generator=g, dtype=F64)
+    new = old + 0.3 * torch.randn(rows, steps, generator=g, dtype=F64)
+    advantages = torch.randn(rows, steps, generator=g, dtype=F64)
+    mask = torch.rand(rows, steps, generator=g) < 0.8
+    return new, old, advantages, mask
+
+
+def changed(row, base):
+    told = {"name", "paper", "url", "sources"}
+    return {
+        f for f in row.__dataclass_fields__ if getattr(row, f) != getattr(base, f)
+    } - told
+
+
+def test_the_zoo_has_the_eleven_rows_in_the_order_of_the_book():
+    assert ", ".join(ALGORITHMS) == NAMES
+    assert all(row.name == name for name, row in ALGORITHMS.items())
+
+
+@pytest.mark.parametrize(
+    "name, base, diff",
+    [
+        ("Dr. GRPO", "GRPO", "advantage kl_coef aggregation"),
+        ("DAPO", "GRPO", "length_penalty keep loss kl_coef aggregation"),
+        ("GSPO", "GRPO", "log_ratio loss kl_coef"),
+        ("CISPO", "GRPO", "loss kl_coef aggregation"),
+        ("BAPO", "GRPO", "clip_rule kl_coef aggregation"),
+        ("StarPO-S", "StarPO", "keep loss kl_coef"),
+        ("RLOO", "REINFORCE", "advantage kl_coef"),
+    ],
+)
+def test_a_row_is_the_papers_diff(name, base, diff):
+    assert changed(ALGORITHMS[name], ALGORITHMS[base]) == set(diff.split())
+
+
+@pytest.mark.parametrize(
+    "name, low, high",
+    [
+        ("PPO", 0.2, 0.2),
+        ("GRPO", 0.2, 0.2),
+        ("DAPO", 0.2, 0.28),
+        ("GSPO", 3e-4, 4e-4),
+        ("StarPO-S", 0.2, 0.28),
+    ],
+)
+def test_the_clip_ranges_are_those_of_the_papers(name, low, high):
+    keywords = ALGORITHMS[name].loss.keywords
+    assert (keywords["clip_low"], keywords["clip_high"]) == (low, high)
+
+
+def test_the_settings_that_a_common_note_gets_wrong():
+    assert ALGORITHMS["GRPO"].kl_coef == 0.04
+    assert ALGORITHMS["GRPO"].aggregation == "seq-mean-token-mean"
+    assert ALGORITHMS["DAPO"].length_penalty.keywords == {
+        "max_length": 20480,
+        "cache": 4096,
+    }
+    assert ALGORITHMS["BAPO"].clip_rule.keywords["target"] == 0.4
+    assert ALGORITHMS["StarPO-S"].keep.keywords == {"keep": 0.25}
+
+
+def test_policy_loss_of_dapo_is_its_stages_in_a_line():
+    new, old, advantages, mask = batch()
+    log_ratio = tc.token_log_ratio(new, old, mask)
+    loss = ppo_clip_loss(new, log_ratio, advantages, clip_low=0.2, clip_high=0.28)
+    wanted = aggregate_loss(loss, mask, "token-mean")
+    got = tc.policy_loss(ALGORITHMS["DAPO"], new, old, advantages, mask)
+    torch.testing.assert_close(got, wanted)
+
+
+def test_the_kl_in_the_loss_is_added_with_its_coefficient():
+    new, old, advantages, mask = batch()
+    ref, row = old - 0.2, ALGORITHMS["GRPO"]
+    with_kl = tc.policy_loss(row, new, old, advantages, mask, ref_log_probs=ref)
+    without = tc.policy_loss(replace(row, kl_coef=0.0), new, old, advantages, mask)
+    kl = aggregate_loss(tc.kl_penalty(new, ref, "k3"), mask, row.aggregation)
+    torch.testing.assert_close(with_kl - without, 0.04 * kl)
+
+
+def test_the_kl_in_the_reward_is_subtracted_per_token():
+    _, old, _, mask = batch()
+    row, rewards = ALGORITHMS["RLOO"], torch.zeros_like(old)
+    shaped = tc.shaped_rewards(
+        row, rewards, mask, log_probs=old, ref_log_probs=old - 0.5
+    )
+    torch.testing.assert_close(shaped, torch.where(mask, -0.05 * 0.5, 0.0).double())
+
+
+def test_the_length_penalty_lands_on_the_last_live_token():
+    mask = torch.tensor([[True, False, True, False], [False] * 4, [True] * 4])
+    penalty = partial(tc.soft_overlong, max_length=4, cache=4)
+    row = replace(ALGORITHMS["DAPO"], length_penalty=penalty)
+    shaped = tc.shaped_rewards(row, torch.zeros(3, 4), mask)
+    assert shaped.tolist() == [[0, 0, -0.5, 0], [0, 0, 0, 0], [0, 0, 0, -1]]
+
+
+def test_the_entropy_bonus_is_subtracted():
+    new, old, advantages, mask = batch()
+    row, entropies = ALGORITHMS["StarPO"], torch.rand(new.shape, dtype=F64)
+    got = tc.policy_loss(row, new, old, advantages, mask, entropies=entropies)
+    plain = replace(row, entropy_coef=0.0)
+    wanted = tc.policy_loss(plain, new, old, advantages, mask)
+    bonus = aggregate_loss(entropies, mask, row.aggregation)
+    torch.testing.assert_close(got, wanted - 0.001 * bonus)
+
+
+def test_bapo_clips_where_its_rule_says():
+    new, old, advantages, mask = batch()
+    log_ratio = tc.token_log_ratio(new, old, mask)
+    low, high = tc.balanced_clip(log_ratio, advantages, mask)
+    loss = ppo_clip_loss(new, log_ratio, advantages, clip_low=low, clip_high=high)
+    got = tc.policy_loss(ALGORITHMS["BAPO"], new, old, advantages, mask)
+    torch.testing.assert_close(got, aggregate_loss(loss, mask, "token-mean"))
+
+
+def test_dr_grpo_divides_by_a_constant_and_not_by_the_padding():
+    new, old, advantages, mask = batch()
+    row = ALGORITHMS["Dr. GRPO"]
+    a = tc.policy_loss(row, new, old, advantages, mask, max_length=100)
+    b = tc.policy_loss(row, new, old, advantages, mask, max_length=200)
+    torch.testing.assert_close(a, 2 * b)
+    with pytest.raises(ValueError, match="max_length"):
+        tc.policy_loss(row, new, old, advantages, mask)
+
+
+@pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+def test_micro_batches_of_every_row_add_up(row):
+    if row.clip_rule is not None:
+        return  # BAPO chooses its bounds per call, on what it is given
+    new, old, advantages, mask = batch()
+    more = {"ref_log_probs": old - 0.1, "entropies": -new}
+    limit = 9 if row.aggregation.endswith("-norm") else None
+    whole = tc.policy_loss(row, new, old, advantages, mask, max_length=limit, **more)
+    count = tc.loss_denominator(mask, row.aggregation)
+    parts = [
+        tc.policy_loss(
+            row,
+            *(x[i] for x in (new, old, advantages, mask)),
+            max_length=limit,
+            denominator=count,
+            **{name: x[i] for name, x in more.items()},
+        )
+        for i in (slice(0, 1), slice(1, 1), slice(1, 6))
+    ]
+    torch.testing.assert_close(sum(parts), whole)
+
+
+@pytest.mark.parametrize("name", ["PPO", "GRPO", "Dr. GRPO", "DAPO", "GSPO", "BAPO"])
+def test_on_the_first_step_the_gradient_is_that_of_reinforce(name):
+    row = replace(ALGORITHMS[name], kl_coef=0.0)
+    _, old, advantages, mask = batch()
+    limit = {"max_length": 7} if row.aggregation.endswith("-norm") else {}
+    new = old.clone().requires_grad_()
+    tc.policy_loss(row, new, old, advantages, mask, **limit).backward()
+    plain = old.clone().requires_grad_()
+    loss = tc.reinforce_loss(plain, plain, advantages)
+    aggregate_loss(loss, mask, row.aggregation, **limit).backward()
+    torch.testing.assert_close(new.grad, plain.grad)
+
+
+@pytest.mark.parametrize("name", ["REINFORCE", "RLOO", "GRPO", "Dr. GRPO", "StarPO"])
+def test_credit_per_sequence_reaches_every_live_token_and_no_other(name):
+    *_, mask = batch()
+    mask[0], mask[5] = True, False
+    rewards = torch.zeros(6, 5, dtype=F64)
+    rewards[0, 2], rewards[0, 4], groups = 1.0, 2.0, torch.tensor([0, 1] * 3)
+    row = ALGORITHMS[name]
+    got = tc.token_advantages(row, rewards, mask, groups=groups)
+    score = row.advantage(rewards.sum(1), groups)
+    torch.testing.assert_close(got, torch.where(mask, score[:, None], 0))
+    assert got[0].unique().numel() == 1
+
+
+def test_starpo_comes_with_and_without_a_critic():
+    row = ALGORITHMS["StarPO"]
+    ppo, turns = tc.with_critic(row), tc.with_critic(row, credit="turn")
+    assert not row.critic and ppo.critic and turns.critic
+    assert changed(ppo, row) == {
+        "credit",
+        "advantage",
+        "whiten",
+        "value_coef",
+        "value_clip",
+    }
+    rewards, values = torch.zeros(1, 4), torch.zeros(1, 4)
+    rewards[0, 3], live = 1.0, torch.ones(1, 4) > 0
+    ends = torch.tensor([[False, True, False, True]])
+    got = tc.token_advantages(turns, rewards, live, values=values, turn_ends=ends)
+    torch.testing.assert_close(got, torch.tensor([[0.95, 0.95, 1.0, 1.0]]))
+    got = tc.token_advantages(ppo, rewards, live, values=values)
+    assert got.tolist() == [[1.0] * 4]
+
+
+def test_the_package_reads_like_a_table_of_contents():
+    text = tc.__doc__
+    missing = [name for name in tc.__all__ if name not in text]
+    assert set(missing) <= {"AGGREGATIONS", "KL_ESTIMATORS"}, missing
+    for name in tc.__all__:
+        function = getattr(tc, name)
+        if callable(function) and not isinstance(function, type):
+            assert ">>>" in function.__doc__ and "Returns:" in function.__doc__, name
+            assert any("一" <= c <= "鿿" for c in function.__doc__), name
