@@ -44,12 +44,14 @@ def effective_share(old, new):
 
 def figure():
     """Probabilities, weights, and the share of the record that is left."""
-    fig, axes = canvas(1, 3)
+    fig, axes = canvas(1, 3, width=2.4, height=2.3)
     chance, weight, share = axes
     arrows = ["←", "→"]
     then = chance.bar([-0.2, 0.8], [0, 0], 0.4, color=COLORS["grey"])
     now = chance.bar([0.2, 1.2], [0, 0], 0.4, color=COLORS["blue"])
-    chance.set(ylim=(0, 1), xticks=[0, 1], xticklabels=arrows, ylabel=r"$\pi$")
+    chance.text(0.5, 0.92, r"$\pi_{\mathrm{old}}$", color=COLORS["grey"], ha="right")
+    chance.text(0.6, 0.92, r"$\pi$", color=COLORS["blue"])
+    chance.set(ylim=(0, 1), xticks=[0, 1], xticklabels=arrows, ylabel=r"$\pi_{\mathrm{old}},\ \pi$")
     bars = weight.bar([0, 1], [1, 1], 0.5, color=COLORS["orange"])
     weight.axhline(0, color=COLORS["grey"], linewidth=0.8)
     weight.set(ylim=(-2, 2), xticks=[0, 1], xticklabels=arrows)
@@ -87,32 +89,32 @@ EXPLORER = Explorer(
             "old",
             CHANCES,
             start=0.1,
-            symbol="π₀(→)",
+            symbol="π_old",
             name={"zh": "旧策略向右的概率", "en": "old policy goes right"},
         ),
         Dial(
             "new",
             CHANCES,
             start=0.9,
-            symbol="π(→)",
+            symbol="π",
             name={"zh": "新策略向右的概率", "en": "new policy goes right"},
         ),
     ],
     title={
-        "zh": "两种习惯:权重,和它的代价",
+        "zh": "两种习惯：权重，和它的代价",
         "en": "Two habits: the weights and their price",
     },
     readout={
-        "zh": "ρ(←) = {left:.2f},ρ(→) = {right:.2f};"
-        "100 次记录只值 {effective:.1f} 次;"
-        "估计的标准差 {std:.3f},新策略自己走 100 次是 {fresh:.3f}",
+        "zh": "ρ(←) = {left:.2f}、ρ(→) = {right:.2f}；"
+        "100 次记录只值 {effective:.1f} 次；"
+        "估计的标准差 {std:.3f}，新策略自己走 100 次是 {fresh:.3f}",
         "en": "ρ(←) = {left:.2f}, ρ(→) = {right:.2f}; "
         "100 walks are worth {effective:.1f}; "
         "std of the estimate {std:.3f}, of 100 fresh walks {fresh:.3f}",
     },
     alt={
-        "zh": "三幅小图:旧策略(灰)和新策略(蓝)向左向右的概率;"
-        "两个动作的权重 ρ(对数轴);有效样本量占比随新策略变化的曲线。",
+        "zh": "三幅小图：旧策略（灰）和新策略（蓝）向左向右的概率；"
+        "两个动作的权重 ρ（对数轴）；有效样本量占比随新策略变化的曲线。",
         "en": "Three panels: chances of left and right under the old (grey) and "
         "the new policy (blue); the weight ρ of each action on a log axis; "
         "the effective share of the sample against the new policy.",

@@ -42,6 +42,7 @@ def figure():
     lines, zones = [], []
     for ax, label in zip(axes, ("$L$", SLOPE), strict=True):
         ax.set(xlim=(0, LARGEST), ylim=(-2.1, 2.1), xlabel=r"$\rho$", ylabel=label)
+        ax.set_xticks([0, 0.5, 1, 1.5, 2])
         ax.axhline(0, color=COLORS["grey"], linewidth=0.6)
         ax.axvline(1, color=COLORS["grey"], linewidth=0.6)
         zones.append(ax.axvspan(0, 1, color=COLORS["vermilion"], alpha=0.15, lw=0))
@@ -99,20 +100,20 @@ EXPLORER = Explorer(
         ),
     ],
     title={
-        "zh": "裁剪后的目标,和它的死区",
+        "zh": "裁剪后的目标，和它的死区",
         "en": "The clipped objective and its dead zone",
     },
     readout={
-        "zh": "死区从 ρ = {edge:.2f} 开始;"
-        "ρ = 0.5:值 {value_low:.2f},梯度 {slope_low:.2f};"
-        "ρ = 1.5:值 {value_high:.2f},梯度 {slope_high:.2f}",
+        "zh": "死区从 ρ = {edge:.2f} 开始；"
+        "ρ = 0.5：值 {value_low:.2f}，梯度 {slope_low:.2f}；"
+        "ρ = 1.5：值 {value_high:.2f}，梯度 {slope_high:.2f}",
         "en": "the dead zone starts at ρ = {edge:.2f}; "
         "ρ = 0.5: value {value_low:.2f}, gradient {slope_low:.2f}; "
         "ρ = 1.5: value {value_high:.2f}, gradient {slope_high:.2f}",
     },
     alt={
-        "zh": "左图:目标 L 随比率 ρ 变化的折线,虚线是不裁剪的 ρA。"
-        "右图:目标对 log π 的梯度,在阴影死区里等于零。",
+        "zh": "左图：目标 L 随比率 ρ 变化的折线，虚线是不裁剪的 ρA。"
+        "右图：目标对 log π 的梯度，在阴影死区里等于零。",
         "en": "Left: the objective L against the ratio ρ, the unclipped ρA dashed. "
         "Right: its gradient with respect to log π, zero in the shaded dead zone.",
     },
