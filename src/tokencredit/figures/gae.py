@@ -197,24 +197,24 @@ EXPLORER = Explorer(
             start=0.3,
             symbol="q",
             name={
-                "zh": "价值网络评估的旧策略(0.6 为精确)",
+                "zh": "价值网络评估的旧策略（0.6 为精确）",
                 "en": "older policy the critic evaluates (0.6: exact)",
             },
         ),
     ],
     title={
-        "zh": "每个词元的优势,以及估计的偏差与方差",
+        "zh": "每个词元的优势，以及估计的偏差与方差",
         "en": "Advantages per token; bias and variance of the estimate",
     },
     readout={
-        "zh": "偏差 b² {bias2:.3f} + 方差 σ²/64 {noise:.3f} = {total:.3f};"
+        "zh": "偏差 b² {bias2:.3f} + 方差 σ²/64 {noise:.3f} = {total:.3f}；"
         "此时最好的 λ 是 {best:.2f}",
         "en": "bias b² {bias2:.3f} + variance σ²/64 {noise:.3f} = {total:.3f}; "
         "the best λ here is {best:.2f}",
     },
     alt={
-        "zh": "左图:一个通过的回答里七个词元的优势柱,短横线是真优势。"
-        "右图:偏差平方、方差除以 64 与两者之和随 λ 变化的三条曲线,"
+        "zh": "左图：一个通过的回答里七个词元的优势柱，短横线是真优势。"
+        "右图：偏差平方、方差除以 64 与两者之和随 λ 变化的三条曲线，"
         "竖线是当前的 λ。",
         "en": "Left: bars for the advantages of the seven tokens of one passing "
         "response, dashes at the true advantages. Right: squared bias, variance over "

@@ -110,17 +110,17 @@ EXPLORER = Explorer(
         ),
     ],
     title={
-        "zh": "价值裁剪:价值网络一次能走多远",
+        "zh": "价值裁剪：价值网络一次能走多远",
         "en": "Value clip: how far a critic may move",
     },
     readout={
-        "zh": "损失 {loss:.3f},梯度 {slope:+.3f};死区 [{low:.2f}, {high:.2f}]",
+        "zh": "损失 {loss:.3f}，梯度 {slope:+.3f}；死区从 {low:.2f} 到 {high:.2f}",
         "en": "loss {loss:.3f}, gradient {slope:+.3f}; "
-        "dead zone [{low:.2f}, {high:.2f}]",
+        "dead zone from {low:.2f} to {high:.2f}",
     },
     alt={
-        "zh": "左图:裁剪后的价值损失随新预测变化的曲线,虚线是不裁剪的平方损失,"
-        "点线是回报。右图:它的梯度,在阴影死区里等于零。",
+        "zh": "左图：裁剪后的价值损失随新预测变化的曲线，虚线是不裁剪的平方损失，"
+        "点线是回报。右图：它的梯度，在阴影死区里等于零。",
         "en": "Left: the clipped value loss against the new prediction, the plain "
         "square dashed, the return dotted. Right: its gradient, zero in the shaded "
         "dead zone.",
