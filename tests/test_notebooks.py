@@ -1,0 +1,242 @@
+"""Stored outputs are in step with the code, and what is not is named."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "book"))
+
+import notebooks  # noqa: E402
+
+CHAPTERS = [*sorted((ROOT / "chapters").glob("*.ipynb")), notebooks.TEMPLATE]
+SMALL = """
+{"cells": [
+ {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# A"]},
+ {"cell_type": "code", "id": "b", "metadata": {"collapsed": true, "tags": ["x"]},
+  "execution_count": 7, "outputs": [], "source": ["print(1)\\n", "print(2)"]},
+ {"cell_type": "code", "id": "c", "metadata": {}, "execution_count": null,
+  "outputs": [], "source": ["from tokencredit import gae\\n", "gae.__name__"]}
+], "metadata": {"language_info": {"version": "3.1"}, "widgets": {}},
+ "nbformat": 4, "nbformat_minor": 5}
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A notebook that the tool ran."""
+    path = tmp_path_factory.mktemp("run") / "small.ipynb"
+    path.write_text(SMALL, encoding="utf-8")
+    assert notebooks.run(path) == []
+    return path
+
+
+@pytest.fixture
+def copy(small, tmp_path):
+    """A copy of it to plant faults in: a function that edits it and checks it."""
+
+    def edited(edit) -> str:
+        path = tmp_path / "small.ipynb"
+        notebook = nbformat.read(small, as_version=4)
+        edit(notebook)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        return "\n".join(notebooks.check(path))
+
+    return edited
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_every_chapter_is_in_step_with_its_code(path):
+    assert notebooks.check(path) == []
+
+
+def test_a_second_run_gives_no_difference(small):
+    before = small.read_bytes()
+    assert notebooks.run(small) == []
+    assert small.read_bytes() == before
+
+
+def test_a_run_leaves_nothing_of_the_machine(small):
+    notebook = json.loads(small.read_text(encoding="utf-8"))
+    assert [cell.get("execution_count") for cell in notebook["cells"]] == [None, 1, 2]
+    assert notebook["cells"][1]["metadata"] == {"tags": ["x"]}
+    assert len(notebook["cells"][1]["outputs"]) == 1
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info", "stamp"}
+    assert notebook["metadata"]["language_info"] == {"name": "python"}
+
+
+def test_a_cell_that_raises_is_named_and_nothing_is_stored(tmp_path):
+    path = tmp_path / "small.ipynb"
+    path.write_text(SMALL.replace("print(1)", "print(1 / 0)"), encoding="utf-8")
+    before = path.read_bytes()
+    (problem,) = notebooks.run(path)
+    assert "small.ipynb" in problem and "ZeroDivisionError" in problem
+    assert path.read_bytes() == before
+
+
+def set_source(notebook):
+    notebook.cells[1].source = "print(3)"
+
+
+def reorder(notebook):
+    notebook.cells.append(notebook.cells.pop(1))
+
+
+def remove_cell(notebook):
+    del notebook.cells[1]
+
+
+def drop_count(notebook):
+    notebook.cells[2].execution_count = None
+
+
+def drop_stamp(notebook):
+    del notebook.metadata["stamp"]
+
+
+def show(mime, text):
+    def edit(notebook):
+        output = nbformat.v4.new_output("display_data", {mime: text})
+        notebook.cells[1].outputs.append(output)
+
+    return edit
+
+
+def warn(notebook):
+    output = nbformat.v4.new_output("stream", name="stderr", text="UserWarning")
+    notebook.cells[1].outputs.append(output)
+
+
+def raise_error(notebook):
+    error = nbformat.v4.new_output("error", ename="KeyError", evalue="", traceback=[])
+    notebook.cells[1].outputs.append(error)
+
+
+def same_ids(notebook):
+    notebook.cells[0].id = "c"
+
+
+def timestamp(notebook):
+    notebook.cells[1].metadata["execution"] = {"iopub.execute_input": "2026-01-01"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (set_source, "cell 'b' changed after its output was stored"),
+        (reorder, "reordered"),
+        (remove_cell, "'b') was removed"),
+        (drop_count, "cell 'c' (code cell 2) has execution count None"),
+        (drop_stamp, "was never run by this tool"),
+        (show("text/plain", "<Axes at 0x7f3c2a90>"), "a memory address ('0x7f3c2a90')"),
+        (show("text/plain", "/home/someone/x"), "a local path"),
+        (show("text/html", str(ROOT)), "a local path"),
+        (show(notebooks.WIDGET_VIEW, {"model_id": "a"}), "stores a widget"),
+        (show("image/png", "A" * 400_001), "bytes of outputs, more than 400000"),
+        (warn, "writes to stderr"),
+        (raise_error, "shows an error (KeyError)"),
+        (same_ids, "two cells have the id 'c'"),
+        (timestamp, "is not in normal form"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_fault_is_found_with_its_place(copy, fault, message):
+    found = copy(fault)
+    assert message in found
+    assert "small.ipynb" in found
+
+
+def test_a_stale_output_names_the_command_that_repairs_it(copy):
+    found = copy(set_source)
+    assert re.search(r"run: python book/notebooks.py run \S*small.ipynb", found)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stale"),
+    [
+        ("advantages.py", "gamma", "gammb", True),
+        ("returns.py", "def bootstrap", "def bootstrap(x): pass\n\n\ndef other", True),
+        ("advantages.py", "Args:", "Arguments:", False),
+        ("losses.py", "def ", "def renamed_", False),
+    ],
+)
+def test_outputs_are_stale_when_reached_code_of_the_package_changes(
+    small, tmp_path, file, old, new, stale
+):
+    package = tmp_path / "tokencredit"
+    shutil.copytree(notebooks.PACKAGE, package)
+    path = package / file
+    path.write_text(path.read_text("utf-8").replace(old, new), encoding="utf-8")
+    notebook = nbformat.read(small, as_version=4)
+    problems = notebooks.stamp_problems(notebook, package)
+    assert bool(problems) == stale
+    assert not stale or f"src/tokencredit/{file}" in problems[0]
+
+
+def test_another_chapters_figure_leaves_the_stamp_alone(small):
+    reached = nbformat.read(small, as_version=4).metadata["stamp"]["package"]
+    assert "advantages.py" in reached and "losses.py" not in reached
+    assert not [name for name in reached if name.startswith("figures/")]
+
+
+def test_a_new_chapter_passes_every_check(tmp_path, capsys):
+    assert notebooks.new("07_kl", tmp_path) == []
+    assert "- file: chapters/07_kl" in capsys.readouterr().out
+    made = tmp_path / "07_kl.ipynb"
+    parity = [sys.executable, str(ROOT / "book" / "parity.py"), str(made)]
+    subprocess.run(parity, check=True, capture_output=True)
+    command = [sys.executable, "-m", "ruff", "check", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("name", ["kl", "7_kl", "07-kl", "../07_kl", "07_KL"])
+def test_a_chapter_needs_a_number_and_a_plain_name(name, tmp_path):
+    assert "named like 07_kl" in notebooks.new(name, tmp_path)[0]
+
+
+def test_a_number_is_given_once(tmp_path):
+    notebooks.new("07_kl", tmp_path)
+    assert "there is a chapter 07 already" in notebooks.new("07_other", tmp_path)[0]
+
+
+def test_the_command_fails_when_something_is_out_of_step(small, tmp_path, capsys):
+    stale = tmp_path / "stale.ipynb"
+    stale.write_text(small.read_text("utf-8").replace("print(2)", "print(3)"), "utf-8")
+    assert notebooks.main(["check", str(small)]) == 0
+    assert notebooks.main(["check", str(small), str(stale)]) == 1
+    assert "stale.ipynb: cell 'b' changed" in capsys.readouterr().out
+
+
+NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"]
+SVG = """
+from IPython.display import SVG
+import time
+SVG(f'<svg xmlns="http://www.w3.org/2000/svg" height="{time.time_ns()}"><g/></svg>')
+"""
+
+
+def nbval(path: Path) -> subprocess.CompletedProcess:
+    config = ["--nbval-sanitize-with", str(ROOT / "tests" / "sanitize.cfg")]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-c"]
+    command += [str(path.parent / "pytest.ini"), *NBVAL, *config, str(path)]
+    (path.parent / "pytest.ini").write_text("[pytest]\n")
+    return subprocess.run(command, capture_output=True, text=True, cwd=path.parent)
+
+
+def test_nbval_compares_text_strictly_and_no_svg(small, tmp_path):
+    notebook = nbformat.read(small, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(SVG.strip(), id="d"))
+    path = tmp_path / "figure.ipynb"
+    nbformat.write(notebook, path)
+    assert notebooks.run(path) == []
+    right = nbval(path)
+    assert right.returncode == 0, right.stdout
+    path.write_text(path.read_text("utf-8").replace('"1\\n"', '"8\\n"'), "utf-8")
+    wrong = nbval(path)
+    assert wrong.returncode == 1 and "1 failed" in wrong.stdout
