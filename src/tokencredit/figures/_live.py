@@ -1,6 +1,7 @@
 """A live figure on a kernel: ipywidgets, finer steps, errors shown in the picture."""
 
 import copy
+import math
 import traceback
 from html import escape
 from itertools import count
@@ -17,21 +18,17 @@ NUMBERS = count()
 
 
 def slider(dial: Dial, name: str) -> ipywidgets.Widget:
-    """A slider through the dial's range, ten steps where the book has one."""
-    label = f"{dial.symbol} {name}"
-    common = {"description": label, "style": {"description_width": "16em"}}
-    common["layout"] = {"width": "36em", "max_width": "100%"}
+    """A slider through the dial's range, with ten steps where the grid has one."""
+    common = {"description": f"{dial.symbol} {name}", "value": dial.start}
+    common["style"] = {"description_width": "initial"}
+    common["layout"] = {"width": "44em", "max_width": "100%"}
     if not dial.fine:
         options = [(dial.label(v), v) for v in dial.values]
-        return ipywidgets.SelectionSlider(options=options, value=dial.start, **common)
-    gaps = [b - a for a, b in zip(dial.values, dial.values[1:], strict=False)]
+        return ipywidgets.SelectionSlider(options=options, **common)
+    low, high = min(dial.values), max(dial.values)
+    grid = math.gcd(*(round((v - low) * 1_000_000) for v in dial.values))
     return ipywidgets.FloatSlider(
-        value=dial.start,
-        min=min(dial.values),
-        max=max(dial.values),
-        step=round(min(map(abs, gaps)) / 10, 6),
-        readout_format=".3f",
-        **common,
+        min=low, max=high, step=grid / 1e7, readout_format=".3f", **common
     )
 
 

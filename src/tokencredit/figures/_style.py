@@ -131,7 +131,7 @@ def draw_png(fig: Figure, colors: int = 32) -> bytes:
 
     out = io.BytesIO()
     with rc_context(RC):
-        fig.savefig(out, format="png", facecolor="white", dpi=110)
+        fig.savefig(out, format="png", facecolor="white", dpi=100)
     image = Image.open(out).convert("RGB").quantize(colors)
     out = io.BytesIO()
     image.save(out, format="PNG", optimize=True)

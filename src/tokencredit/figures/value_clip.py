@@ -8,7 +8,7 @@ from tokencredit.figures import COLORS, Dial, Explorer, canvas
 CLIPS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0]
 RETURNS = [-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 1.5]
 VALUES = [-0.95, -0.65, -0.35, -0.15, 0.05, 0.25, 0.45, 0.65, 0.85, 1.05, 1.35]
-GRID = [round(-1.0 + 0.05 * i, 2) for i in range(51)]  # -1 ... 1.5
+GRID = [round(-1.0 + 0.1 * i, 1) for i in range(26)]  # -1 ... 1.5
 JUST = 1e-6  # beside an edge, never on it: the gradient jumps there
 
 
