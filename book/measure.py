@@ -156,6 +156,8 @@ def visit(
     def weigh(response):
         size = int(response.headers.get("content-length", 0))
         out.total += size
+        if response.status >= 400:
+            out.errors.append(f"{response.status} {response.url}")
         if response.url.split("#")[0] == address.split("#")[0]:
             out.html = size
 

@@ -2,7 +2,8 @@
 
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
-rewritten to match. The search page keeps its own two scripts besides.
+rewritten to match, and what they import (`basic.css`) comes first. The search page
+keeps its own two scripts besides.
 """
 
 import posixpath
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-FIRST = ["styles/theme.css", "styles/pydata-sphinx-theme.css"]
+FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
 LAST = ["scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js"]
 
 _wanted: dict[str, list[str]] = {"css": [], "js": []}
@@ -48,7 +49,7 @@ def _moved(file: Path, name: str) -> str:
             return url[0]
         return f"url({posixpath.normpath(posixpath.join(folder, target))})"
 
-    text = re.sub(r"@charset[^;]*;", "", file.read_text("utf-8"))
+    text = re.sub(r"@(?:charset|import)[^;]*;", "", file.read_text("utf-8"))
     return re.sub(r"url\(((?:\"[^\"]*\"|'[^']*'|[^)]*))\)", move, text)
 
 
