@@ -116,14 +116,13 @@ class Explorer:
             )
 
         def checked(state: State) -> dict[str, float]:
-            with rc_context(RC):
-                try:
-                    numbers = {k: float(v) for k, v in update(**state).items()}
-                except Exception as error:
-                    raise FigureError(
-                        f"{self.where(state)}: update raises "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
+            try:
+                numbers = {k: float(v) for k, v in update(**state).items()}
+            except Exception as error:
+                raise FigureError(
+                    f"{self.where(state)}: update raises "
+                    f"{type(error).__name__}: {error}"
+                ) from error
             for key, value in numbers.items():
                 if not math.isfinite(value):
                     raise FigureError(f"{self.where(state)}: readout {key} is {value}")

@@ -8,10 +8,11 @@ from itertools import count
 from pathlib import Path
 
 import ipywidgets
+from matplotlib import rc_context
 
 from tokencredit.figures._explorer import Dial, Explorer
 from tokencredit.figures._record import Recorder, parse
-from tokencredit.figures._style import panels, unique_ids
+from tokencredit.figures._style import RC, panels, unique_ids
 
 STYLE = (Path(__file__).parent / "static" / "explorer.css").read_text("utf-8")
 NUMBERS = count()
@@ -45,7 +46,8 @@ def widget(explorer: Explorer) -> ipywidgets.Widget:
     def draw(change=None):
         state = {key: slider.value for key, slider in sliders.items()}
         try:
-            moved, numbers = recorder.move(state)
+            with rc_context(RC):
+                moved, numbers = recorder.move(state)
             for number, text in moved.items():
                 group = parse(text)
                 groups[number][:], groups[number].attrib = list(group), group.attrib

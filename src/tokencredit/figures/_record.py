@@ -122,7 +122,10 @@ class Recorder:
         return tree, groups
 
     def move(self, state: State) -> tuple[dict[int, str], dict[str, float]]:
-        """Go to a state: the SVG text of each artist that moved, and the readout."""
+        """Go to a state: the SVG text of each artist that moved, and the readout.
+
+        Within ``rc_context(RC)``, which is too slow to enter for every state.
+        """
         numbers = self.update(state)
         if self._fixed() != self.fixed:
             raise FigureError(
@@ -130,15 +133,14 @@ class Recorder:
                 "removes artists; make them once and only move them"
             )
         moved = {}
-        with rc_context(RC):
-            for number, artist in enumerate(self.artists):
-                if artist.stale:
-                    self.out.seek(0)
-                    self.out.truncate()
-                    self.renderer._groupd = {"patch": 1}
-                    artist.draw(self.renderer)
-                    artist.stale = False
-                    moved[number] = self.out.getvalue().replace("xlink:href", "href")
+        for number, artist in enumerate(self.artists):
+            if artist.stale:
+                self.out.seek(0)
+                self.out.truncate()
+                self.renderer._groupd = {"patch": 1}
+                artist.draw(self.renderer)
+                artist.stale = False
+                moved[number] = self.out.getvalue().replace("xlink:href", "href")
         return moved, numbers
 
 
@@ -178,18 +180,19 @@ def record(explorer: Explorer):
     history = [[] for _ in groups]
     now = [0] * len(groups)
     readouts = []
-    for state in explorer.states:
-        moved, numbers = recorder.move(state)
-        readouts.append(numbers)
-        for n, text in moved.items():
-            if text not in known[n]:
-                elements = list(parse(text).iter())
-                _check_alike(recorder, n, state, drawn[n][0], elements, ids)
-                known[n][text] = len(drawn[n])
-                drawn[n].append(elements)
-            now[n] = known[n][text]
-        for n, index in enumerate(now):
-            history[n].append(index)
+    with rc_context(RC):
+        for state in explorer.states:
+            moved, numbers = recorder.move(state)
+            readouts.append(numbers)
+            for n, text in moved.items():
+                if text not in known[n]:
+                    elements = list(parse(text).iter())
+                    _check_alike(recorder, n, state, drawn[n][0], elements, ids)
+                    known[n][text] = len(drawn[n])
+                    drawn[n].append(elements)
+                now[n] = known[n][text]
+            for n, index in enumerate(now):
+                history[n].append(index)
     changes = {}
     for variants, indices in zip(drawn, history, strict=True):
         for versions in zip(*variants, strict=True):
