@@ -79,7 +79,7 @@ def figure():
             dots[i].set_data([value], here[i])
         goal.set_xdata([target, target])
         goal_name.set_x(target)
-        return {"loss": here[0][0], "slope": here[1][0], "low": low, "high": high}
+        return {"loss": here[0][0], "slope": here[1][0], "width": high - low}
 
     return fig, update
 
@@ -114,9 +114,8 @@ EXPLORER = Explorer(
         "en": "Value clip: how far a critic may move",
     },
     readout={
-        "zh": "损失 {loss:.3f}，梯度 {slope:+.3f}；死区从 {low:.2f} 到 {high:.2f}",
-        "en": "loss {loss:.3f}, gradient {slope:+.3f}; "
-        "dead zone from {low:.2f} to {high:.2f}",
+        "zh": "损失 {loss:.3f}，梯度 {slope:.3f}；死区宽 {width:.2f}",
+        "en": "loss {loss:.3f}, gradient {slope:.3f}; dead zone {width:.2f} wide",
     },
     alt={
         "zh": "左图：裁剪后的价值损失随新预测变化的曲线，虚线是不裁剪的平方损失，"
