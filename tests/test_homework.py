@@ -687,6 +687,15 @@ def test_cells_carry_the_metadata_that_nbgrader_demands(path):
     assert all(names.count(name) == 2 for name in names)
 
 
+def test_students_without_the_package_install_it_only_where_checks_need_it():
+    spec = "https://example.org/course.zip"
+    for path in HOMEWORK:
+        notebook = student_notebook(path, "en", spec)
+        text = "".join("".join(c["source"]) for c in notebook["cells"][3:])
+        first = notebook["cells"][2]
+        assert (spec in "".join(first["source"])) == ("tokencredit" in text)
+
+
 # --- private checks, the command, the wire -----------------------------------
 
 

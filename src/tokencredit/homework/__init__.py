@@ -18,6 +18,12 @@ def add_command(subparsers) -> None:
     making.add_argument("chapter", help="a chapter's notebook or its number")
     making.add_argument("--lang", choices=["zh", "en"], required=True)
     making.add_argument("--out", type=Path, required=True, metavar="DIR")
+    making.add_argument(
+        "--install",
+        default="",
+        metavar="SPEC",
+        help="what pip installs where the package is missing, as on Colab",
+    )
     making.set_defaults(run=make)
     grading = actions.add_parser(
         "grade",
@@ -49,7 +55,7 @@ def make(args: argparse.Namespace) -> int:
 
     try:
         chapter = find_chapter(args.chapter)
-        notebook = student_notebook(chapter, args.lang)
+        notebook = student_notebook(chapter, args.lang, args.install)
         args.out.mkdir(parents=True, exist_ok=True)
     except (ChapterError, OSError) as error:
         print(f"homework make: {error}", file=sys.stderr)

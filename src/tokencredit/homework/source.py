@@ -345,6 +345,8 @@ def literal(short: str | ast.JoinedStr, column: int, quotes: str) -> str:
         text = json.dumps(short, ensure_ascii=False)
     else:
         text = ast.unparse(short)
+        if text.startswith("f'") and '"' not in text:
+            text = f'f"{text[2:-1]}"'
     if not quotes or column + len(text) <= WIDTH:
         return text
     start, end = re.match(r"f?(\"|')", text)[0], text[-1]
@@ -359,8 +361,19 @@ def literal(short: str | ast.JoinedStr, column: int, quotes: str) -> str:
 # --- the student's notebook --------------------------------------------------
 
 
-def student_notebook(path: Path, lang: str) -> dict:
-    """The chapter's exercises in one language, without solutions and hidden checks."""
+INSTALL = """\
+try:
+    import tokencredit
+except ModuleNotFoundError:
+    %pip install -q --no-deps {spec}"""
+
+
+def student_notebook(path: Path, lang: str, install: str = "") -> dict:
+    """The chapter's exercises in one language, without solutions and hidden checks.
+
+    Where the checks that students see need the package, ``install`` is what pip
+    installs on a machine that lacks it, Colab for example.
+    """
     homework, cells = read_homework(path), read_notebook(path)["cells"]
     others = {f"lang-{other}" for other in LANGUAGES if other != lang}
     cells = [cell for cell in cells if not others & tags(cell)]
@@ -394,6 +407,9 @@ def student_notebook(path: Path, lang: str) -> dict:
                     source += "\n\n" + plain_prose(formulas[label])
         if source:
             made.append(new_cell(cell["cell_type"], cell["id"], source, meta))
+    if install and any("tokencredit" in "".join(c["source"]) for c in made[2:]):
+        cell = INSTALL.format(spec=install)
+        made.insert(2, new_cell("code", "install", cell, {}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {
         "cells": made,
