@@ -1,0 +1,139 @@
+"""The built site in a real browser: every page, both editions, light, dark and phone."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from test_site_build import ROOT, load
+
+measure, site = load("measure"), load("site")
+
+pytestmark = pytest.mark.browser
+CHAPTER = "chapters/05_critics_gae.html"
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    """Bring the real site up to date and return where it is."""
+    out = ROOT / "_build" / "site"
+    assert site.build(ROOT, out) == 0, "the site does not build: see the warnings"
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with measure.chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def root(request, folder):
+    if request.param == "file":
+        yield folder.as_uri() + "/"
+    else:
+        with measure.served(folder) as address:
+            yield address
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def read_pages(folder: Path) -> list[str]:
+    """Return every page that a reader reads (source listings look all alike)."""
+    listing = "tokencredit/algorithms"
+    names = measure.page_names(folder)
+    return [name for name in names if "/_modules/" not in name or listing in name]
+
+
+@pytest.mark.parametrize("look", measure.LOOKS)
+def test_no_page_has_an_axe_violation_an_error_or_an_outside_request(
+    folder, browser, look
+):
+    found = []
+    with measure.served(folder) as address:
+        for name in read_pages(folder):
+            seen = measure.visit(browser, address + name, look, check=True)
+            found += [f"{name}: {x}" for x in seen.axe + seen.errors + seen.external]
+            if seen.overflow > 0:
+                found.append(f"{name}: {seen.overflow} px wider than the screen")
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_chapter_weighs_less_than_the_prototype(folder, browser):
+    with measure.served(folder) as address:
+        for name in measure.page_names(folder, "*/chapters/*"):
+            assert measure.visit(browser, address + name).total < 298_000
+
+
+@pytest.mark.parametrize("query", ["策略梯度", "降低方差"])
+def test_chinese_words_are_found(root, page, query):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{root}zh/search.html?q={query}")
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+    assert "05_critics_gae" in page.inner_html("#search-results")
+    assert errors == []
+
+
+def test_english_words_are_found(root, page):
+    page.goto(f"{root}en/search.html?q=advantage")
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+
+
+def test_the_language_switch_keeps_page_and_anchor(root, page):
+    page.goto(f"{root}zh/{CHAPTER}#value-clip")
+    page.click("a.language-switch")
+    page.wait_for_url(f"{root}en/{CHAPTER}#value-clip")
+    assert page.locator("#value-clip > h2").inner_text().startswith("Value clip")
+    page.click("a.language-switch")
+    page.wait_for_url(f"{root}zh/{CHAPTER}#value-clip")
+
+
+def test_the_landing_page_remembers_the_language(folder, page):
+    with measure.served(folder) as address:
+        page.goto(address)
+        page.click("a[data-language=en]")
+        page.wait_for_url("**/en/book/index.html")
+        page.goto(address)
+        page.wait_for_url("**/en/book/index.html")
+
+
+def test_formulas_are_readable_with_javascript_off(folder, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "zh" / CHAPTER).as_uri())
+    box = page.locator("#equation-eq-gae .katex-html, .math.display .katex-html").first
+    assert box.bounding_box()["width"] > 50
+    context.close()
+
+
+def test_a_long_formula_scrolls_in_its_own_box_and_the_keyboard_reaches_it(
+    folder, browser
+):
+    context = browser.new_context(**measure.LOOKS["phone"])
+    page = context.new_page()
+    page.goto((folder / "en" / CHAPTER).as_uri())
+    page.wait_for_load_state("load")
+    boxes = page.eval_on_selector_all(
+        ".math-scroll",
+        "all => all.map(b => [b.scrollWidth > b.clientWidth, b.tabIndex])",
+    )
+    assert any(scrolls for scrolls, _ in boxes)
+    assert all(tab == (0 if scrolls else -1) for scrolls, tab in boxes)
+    context.close()
+
+
+def test_a_broken_page_would_be_noticed(folder, browser, tmp_path):
+    copy = shutil.copytree(folder / "en", tmp_path / "en")
+    file = copy / "book" / "index.html"
+    fault = '<img src="https://example.invalid/x.png"><script>throw Error("x")</script>'
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("</article>", fault + "</article>"), "utf-8")
+    with measure.served(tmp_path) as address:
+        seen = measure.visit(browser, address + "en/book/index.html", check=True)
+    assert any("image-alt" in violation for violation in seen.axe)
+    assert seen.external and seen.errors

@@ -1,0 +1,220 @@
+"""What the site's extensions promise, on a book of two pages built in a moment."""
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(name: str):
+    """Import a script of book/ by its file (site.py shares its name with Python's)."""
+    spec = importlib.util.spec_from_file_location(
+        f"book_{name}", ROOT / f"book/{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+site, check_pages = load("site"), load("check_pages")
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import bilingual  # noqa: E402
+from han_text import typeset  # noqa: E402
+from katex_math import render  # noqa: E402
+
+INDEX = '+++ {"lang": "zh"}\n# 开始\n+++ {"lang": "en"}\n# Start\n'
+ZH = """# 优势
+
+由 {eq}`eq-a` 得 $A_t$,降低方差。见[后文](#by-hand)。
+
+## 手算
+
+一句话。
+又一句。
+"""
+EN = """# Advantage
+
+{eq}`eq-a` gives $A_t$. See [below](#by-hand).
+
+## By hand
+
+One sentence.
+Another.
+"""
+
+
+def markdown(text: str, name: str, *tags: str) -> dict:
+    meta = {"tags": list(tags)} if tags else {}
+    return {"cell_type": "markdown", "id": name, "metadata": meta, "source": text}
+
+
+def code(text: str, name: str, **meta) -> dict:
+    return {
+        "cell_type": "code",
+        "id": name,
+        "metadata": meta,
+        "source": text,
+        "execution_count": 1,
+        "outputs": [],
+    }
+
+
+def make_book(folder: Path, formula: str = "A = G - V", zh: str = ZH) -> Path:
+    """Write a book of two pages that uses the real configuration and extensions."""
+    (folder / "book").mkdir(parents=True)
+    for name in ("_ext", "_static", "_templates", "katex", "references.bib"):
+        (folder / "book" / name).symlink_to(ROOT / "book" / name)
+    shutil.copy(ROOT / "_config.yml", folder)
+    chapters = [{"file": "chapters/05_a"}]
+    toc = {"caption": "章节 | Chapters", "chapters": chapters}
+    toc = {"format": "jb-book", "root": "book/index", "parts": [toc]}
+    (folder / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    (folder / "book" / "index.md").write_text(INDEX, encoding="utf-8")
+    solution = "### BEGIN SOLUTION\nanswer = 42\n### END SOLUTION"
+    notebook = {
+        "cells": [
+            markdown(zh, "zh-01", "lang-zh"),
+            markdown(EN, "en-01", "lang-en"),
+            markdown(f"$${formula}$$ (eq-a)", "shared-01"),
+            code(solution, "answer", nbgrader={"solution": True}, tags=["hide-cell"]),
+            code("hidden = 7", "hidden", tags=["remove-cell"]),
+        ],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (folder / "chapters").mkdir()
+    (folder / "chapters" / "05_a.ipynb").write_text(json.dumps(notebook), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    root = make_book(tmp_path_factory.mktemp("book"))
+    assert site.build(root, root / "_build" / "site") == 0
+    return root / "_build" / "site"
+
+
+def page(built: Path, lang: str) -> str:
+    return (built / lang / "chapters" / "05_a.html").read_text(encoding="utf-8")
+
+
+def test_each_edition_holds_one_language(built):
+    article = page(built, "en").split("<article")[1].split("</article")[0]
+    assert not bilingual.re.search(r"[\u4e00-\u9fff]", article)
+    assert "One sentence" not in page(built, "zh")
+    assert '<html lang="zh-CN"' in page(built, "zh")
+    assert '<html lang="en"' in page(built, "en")
+
+
+def test_both_editions_have_the_english_anchors(built):
+    for lang in bilingual.LANGUAGES:
+        assert 'id="by-hand"' in page(built, lang)
+        assert 'href="#by-hand"' in page(built, lang)
+
+
+def test_the_switch_leads_to_the_same_page_of_the_other_edition(built):
+    assert 'hreflang="en" href="../../en/chapters/05_a.html"' in page(built, "zh")
+    assert "language-switch" in page(built, "zh")
+
+
+def test_equations_carry_the_chapter_in_both_editions(built):
+    for lang in bilingual.LANGUAGES:
+        found = check_pages.Page(built / lang / "chapters" / "05_a.html")
+        assert found.numbers == {"equation-eq-a": "(5.1)"}
+        assert "A = G - V" in found.formulas
+
+
+def test_formulas_are_html_before_any_script_runs(built):
+    assert '<span class="katex-html"' in page(built, "zh")
+    assert "mathjax" not in page(built, "zh").lower().replace("mathjax_ignore", "")
+
+
+def test_homework_markers_and_hidden_checks_stay_out_of_the_page(built):
+    for lang in bilingual.LANGUAGES:
+        assert "BEGIN SOLUTION" not in page(built, lang)
+        assert "hidden" not in page(built, lang).split("<article")[1].split("<pre")[1]
+    assert "参考答案" in page(built, "zh")
+    assert "Solution" in page(built, "en")
+
+
+def test_the_download_is_a_notebook_of_one_language(built):
+    file = built / "en" / "_sources" / "chapters" / "05_a.ipynb"
+    sources = [c["source"] for c in json.loads(file.read_text("utf-8"))["cells"]]
+    assert EN in sources and ZH not in sources
+
+
+def test_the_chinese_index_knows_pairs_of_characters(built):
+    index = (built / "zh" / "searchindex.js").read_text(encoding="utf-8")
+    terms = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
+    assert {"降低", "低方", "方差"} <= terms.keys()
+
+
+def test_the_site_passes_its_own_checks(built):
+    assert check_pages.problems(built, built.parents[1] / "chapters") == []
+
+
+def test_a_broken_formula_fails_and_says_where(tmp_path, capfd):
+    root = make_book(tmp_path, formula=r"\frac{1}{")
+    assert site.build(root, root / "_build" / "site") == 2
+    said = capfd.readouterr().err
+    assert "05_a.ipynb" in said and "formula: " in said and r"\frac{1}{" in said
+
+
+def test_a_heading_without_partner_fails_and_says_so(tmp_path, capfd):
+    root = make_book(tmp_path, zh=ZH + "\n## 多余\n")
+    assert site.build(root, root / "_build" / "site") == 1
+    assert "give every heading a partner" in capfd.readouterr().err
+
+
+def edited(built: Path, tmp_path: Path, old: str, new: str) -> list[str]:
+    """Return what the page checks say after an edit of the English page."""
+    folder = shutil.copytree(built, tmp_path / "site")
+    file = folder / "en" / "chapters" / "05_a.html"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return check_pages.problems(folder, built.parents[1] / "chapters")
+
+
+EDITS = {
+    "a dead link": ("</article>", '<a href="gone.html">x</a></article>', "dead link"),
+    "a dead anchor": ("</article>", '<a href="#gone">x</a></article>', "dead anchor"),
+    "another host": (
+        "</article>",
+        '<script src="https://cdn.example/x.js"></script></article>',
+        "from another host",
+    ),
+    "another formula": ("A = G - V", "A = G + V", "in one edition only: write it in"),
+    "another number": ('eqno">(5.1)', 'eqno">(5.2)', "equation numbers differ"),
+    "another anchor": ('id="by-hand"', 'id="by-foot"', "anchor #by-foot"),
+    "a picture more": ("</article>", '<img alt="x" src="x.png"></article>', "pictures"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "says"), EDITS.values(), ids=EDITS)
+def test_a_fault_in_a_built_page_is_caught(built, tmp_path, old, new, says):
+    found = edited(built, tmp_path, old, new)
+    assert any(says in problem for problem in found), found
+
+
+def test_a_chapter_that_is_not_in_the_toc_fails(built, tmp_path):
+    (tmp_path / "99_new.ipynb").touch()
+    found = check_pages.check_chapters(check_pages.Site(built), tmp_path)
+    assert next(found).endswith("add '- file: chapters/99_new' to _toc.yml")
+
+
+def test_chinese_punctuation_becomes_full_width_only_in_chinese():
+    wide = "".join(typeset("优势(advantage)是 \ufffc,见 Williams, 1992。\n下一句"))
+    assert wide == "优势\uff08advantage\uff09是 \ufffc\uff0c见 Williams, 1992。下一句"
+
+
+def test_katex_numbers_nothing_itself():
+    assert "(1)" not in render(r"\begin{align} a &= b \end{align}", True)
