@@ -6,7 +6,7 @@ import torch
 
 from .checks import floats, number, require, rewards_only_where, token_mask
 from .groups import group_rewards
-from .returns import bootstrap, by_rows, everywhere, next_sum
+from .returns import bootstrap, by_rows, everywhere, next_sum, select
 from .shapes import GroupIds, PerSequence, PerToken, TokenMask
 
 
@@ -55,9 +55,9 @@ def gae(
     keep = torch.full((), gamma * lam, dtype=rewards.dtype, device=rewards.device)
 
     def rows(rewards, values, mask, last):
-        mixed = lam * rewards + (1 - lam) * values
-        mixed_next = next_sum(mixed, keep, mask, last)
-        return torch.where(mask, rewards + gamma * mixed_next - values, 0)
+        mixed = torch.lerp(values, rewards, lam)  # lam r + (1 - lam) V
+        returns = rewards.add(next_sum(mixed, keep, mask, last), alpha=gamma)
+        return select(mask, returns.sub_(values))
 
     return by_rows(rows, rewards.detach(), values.detach(), mask, last)
 
@@ -154,11 +154,10 @@ def group_relative(
     """
     require(isinstance(scale, bool), "scale", "True or False", scale)
     eps = number("eps", eps)
-    dtype = floats(1, rewards=rewards)[0].dtype
     index, _, centred, std = group_rewards(rewards, groups)
     if scale:
         centred = centred / torch.where(std > 0, std + eps, 1)[index]
-    return centred.to(dtype)
+    return centred.to(torch.promote_types(rewards.dtype, torch.float32))
 
 
 def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
@@ -184,6 +183,6 @@ def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
     >>> leave_one_out(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([4, 4, 4]))
     tensor([ 1.0000, -0.5000, -0.5000])
     """
-    dtype = floats(1, rewards=rewards)[0].dtype
     index, size, centred, _ = group_rewards(rewards, groups)
-    return (centred * (size / (size - 1).clamp(min=1))[index]).to(dtype)
+    advantages = centred * (size / (size - 1).clamp(min=1))[index]
+    return advantages.to(torch.promote_types(rewards.dtype, torch.float32))

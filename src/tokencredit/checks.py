@@ -92,8 +92,9 @@ def choice(name, value, allowed):
 
 def rewards_only_where(allowed, rewards, where):
     """No reward off the allowed tokens: it would vanish (NaN does not count as 0)."""
-    if bool((rewards.ne(0) & ~allowed).any()):
-        row, column = (rewards.ne(0) & ~allowed).nonzero()[0].tolist()
+    vanishing = rewards.ne(0) > allowed
+    if bool(vanishing.any()):
+        row, column = vanishing.nonzero()[0].tolist()
         raise ValueError(
             f"rewards must be 0 except on {where}, or they vanish; "
             f"got {rewards[row, column].item()} at [{row}, {column}]"

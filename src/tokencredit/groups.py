@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -31,11 +32,11 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     """
     floats(1, rewards=rewards)
     group_ids(groups, rewards)
-    require(rewards.isfinite().all(), "rewards", "finite", rewards)
     rewards = rewards.detach().double()
     _, index, size = groups.unique(return_inverse=True, return_counts=True)
     member = rewards.new_empty(len(size)).index_put_((index,), rewards)
     shifted = rewards - member[index]
+    require(math.isfinite(shifted.sum()), "rewards", "finite", rewards)
     centred = shifted - (total(shifted, index, size) / size)[index]
     var = total(centred.square(), index, size) / (size - 1).clamp(min=1)
     return Groups(index, size.double(), centred, var.sqrt())
@@ -43,4 +44,4 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
 
 def total(x, index, size):
     """Sum of x per group."""
-    return torch.bincount(index, x, minlength=len(size))
+    return torch.zeros_like(size, dtype=x.dtype).index_add_(0, index, x)

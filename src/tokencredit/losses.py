@@ -101,10 +101,12 @@ def ppo_clip_loss(
     ceiling = math.inf
     if dual_clip is not None:
         ceiling = math.log(number("dual_clip", dual_clip, 1, open_low=True))
-    capped = torch.where(
-        advantages >= 0, log_ratio.clamp(max=high), log_ratio.clamp(low, ceiling)
-    )
-    return -advantages * capped.exp()
+    with torch.no_grad():
+        good, bad = log_ratio.clamp(max=high), log_ratio.clamp(low, ceiling)
+        capped = torch.where(advantages >= 0, good, bad)
+        clipped = capped != log_ratio
+    log_ratio = torch.where(clipped, capped, log_ratio)  # a clipped token is a constant
+    return -advantages * log_ratio.exp()
 
 
 def cispo_loss(

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from .checks import FLOATS, floats, number, rewards_only_where, tensor, token_mask
 from .shapes import PerSequence, PerToken, TokenMask
 
-BLOCK = 16  # positions added one after the other; blocks are joined recursively
+BLOCK = 8  # positions added one after the other; blocks are joined recursively
 CHUNK = 1 << 18  # positions handled at once: a megabyte of float32 stays in cache
 
 
@@ -42,10 +42,10 @@ def decayed_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
     size = min(BLOCK, steps)
     extra = -steps % size
     blocked = (batch, (steps + extra) // size, size)
-    sums = pad(x, (0, extra)).reshape(blocked).permute(2, 0, 1).contiguous()
-    kept = (
-        pad(decay, (0, extra), value=1).reshape(blocked).permute(2, 0, 1).contiguous()
-    )
+    if extra:
+        x, decay = pad(x, (0, extra)), pad(decay, (0, extra), value=1)
+    across = [y.reshape(blocked).permute(2, 0, 1) for y in (x, decay)]
+    sums, kept = (y.clone(memory_format=torch.contiguous_format) for y in across)
     for t in range(size - 2, -1, -1):
         sums[t].addcmul_(kept[t], sums[t + 1])
         kept[t].mul_(kept[t + 1])
@@ -54,12 +54,26 @@ def decayed_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
     return sums.permute(1, 2, 0).reshape(batch, steps + extra)[:, :steps]
 
 
+def select(mask: Tensor, x: Tensor) -> Tensor:
+    """x where the mask is True, else 0: torch.where without gradient, ten times faster.
+
+    Bits are kept or cleared, so a NaN goes too (multiplying would keep it).
+
+    >>> select(torch.tensor([True, False]), torch.tensor([3.0, float("nan")]))
+    tensor([3., 0.])
+    """
+    bits = {4: torch.int32, 8: torch.int64}[x.element_size()]
+    return (x.view(bits) & -mask.to(bits)).view(x.dtype)
+
+
 def next_sum(x: Tensor, keep: Tensor, mask: Tensor, last: Tensor) -> Tensor:
     """The decayed sum that each token finds to its right.
 
     Masked tokens take no time step: they add 0 and keep everything.
     """
-    sums = decayed_sum(torch.where(mask, x, 0), torch.where(mask, keep, 1), last)
+    one = torch.ones_like(last[:1, None])
+    decay = torch.lerp(one, keep, mask.to(x.dtype))  # keep where live, else 1
+    sums = decayed_sum(select(mask, x), decay, last)
     return torch.cat([sums[:, 1:], last[:, None]], 1)[:, : x.shape[1]]
 
 
@@ -79,14 +93,8 @@ def bootstrap(last_values: Tensor | None, like: Tensor) -> Tensor:
     """What stands after the last token: `last_values` [B], or 0 where terminated."""
     if last_values is None:
         return like.new_zeros(len(like))
-    tensor(
-        "last_values",
-        last_values,
-        FLOATS,
-        "floats",
-        ndim=1,
-        like=like.new_empty(len(like)),
-    )
+    per_row = like.new_empty(len(like))
+    tensor("last_values", last_values, FLOATS, "floats", ndim=1, like=per_row)
     return last_values.detach().to(like.dtype)
 
 
@@ -130,7 +138,7 @@ def discounted_return(
     keep = torch.full((), gamma, dtype=rewards.dtype, device=rewards.device)
 
     def rows(rewards, mask, last):
-        to_come = next_sum(rewards, keep, mask, last)
-        return torch.where(mask, rewards + gamma * to_come, 0)
+        returns = rewards.add(next_sum(rewards, keep, mask, last), alpha=gamma)
+        return select(mask, returns)
 
     return by_rows(rows, rewards.detach(), mask, last)
