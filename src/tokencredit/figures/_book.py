@@ -29,11 +29,14 @@ class FigureRenderer:
     def handle_mime(renderer, data, inline):
         """HTML for a live figure's PNG or the thread's HTML, else None."""
         reference = data.output_metadata.get("tokencredit", {})
-        config = renderer.renderer.sphinx_env.config if reference else None
+        env = renderer.renderer.sphinx_env if reference else None
+        config = env and env.config
         if "explorer" in reference and data.mime_type == "image/png":
             language = config.language[:2]
             uid = f"xp-{reference['explorer']}-{data.cell_index}"
             html = page_html(reference["explorer"], language, uid)
+            for file in STATIC.parents[1].rglob("*.py"):
+                env.note_dependency(str(file))  # a changed package, a changed page
             live, still = only(expr="html"), only(expr="not html")
             live += nodes.raw(text=html, format="html")
             still += renderer.render_image(data)
