@@ -1,4 +1,4 @@
-"""The built site in a real browser: every page, both editions, light, dark and phone."""
+"""The built site in a real browser: every page, both editions, in three looks."""
 
 import shutil
 from pathlib import Path

@@ -7,6 +7,7 @@ search needs a segmenter and never cuts the query.
 
 import re
 from itertools import pairwise
+from typing import ClassVar
 
 from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
@@ -28,12 +29,13 @@ class SearchByPairs(SearchChinese):
     """Index Latin words as Sphinx does and Han runs by characters and pairs."""
 
     js_splitter_code = SPLITTER
+    latin_terms: ClassVar[set[str]] = set()  # a list or a set, by Sphinx's version
 
     def split(self, input: str) -> list[str]:
         words = []
         for word in TOKEN.findall(input):
             if word[0] < "\u3400":
-                self.latin_terms.append(word)
+                self.latin_terms.add(word)
                 words.append(word)
             else:
                 words += [*word, *map("".join, pairwise(word))]

@@ -39,6 +39,8 @@ def typeset(text: str) -> list[str]:
     for i, char in enumerate(text):
         before = out[i - 1] if i else ""
         after = text[i + 1 : i + 2]
+        if char == " " and "".join(out[i + 1 : i + 2]) in WIDE.values():
+            out[i] = ""
         wide_before = before in "\u3001\u3002" or before in WIDE.values()
         if (
             char in " \n"

@@ -1,4 +1,6 @@
 // The book's only script of its own: small courtesies that pages live without.
+const SCROLLING = ".math-scroll, .pst-scrollable-table-container";
+
 addEventListener("DOMContentLoaded", () => {
   // The language switch keeps the place on the page and remembers the choice.
   for (const link of document.querySelectorAll("a.language-switch")) {
@@ -7,9 +9,9 @@ addEventListener("DOMContentLoaded", () => {
       try { localStorage.setItem("language", link.dataset.language); } catch { /* off */ }
     });
   }
-  // Only a formula that really scrolls is a stop for the Tab key.
+  // Only a formula or table that really scrolls is a stop for the Tab key.
   const stops = () => {
-    for (const box of document.querySelectorAll(".math-scroll"))
+    for (const box of document.querySelectorAll(SCROLLING))
       box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
   };
   stops();
