@@ -1,82 +1,81 @@
-"""What one round of sampling leaves behind (一次采样的全部记录)."""
+"""Batch 批: what one rollout hands to the update, row by row."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from .shapes import GroupIds, PerSequence, PerToken, SequenceMask, TokenIds, TokenMask
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Batch:
-    """B rows of T tokens, prompt first, padded on the right.
+    """Rows of tokens 批, prompt first, padded on the right, and what is known of them.
 
-    Column j of every ``[B, T]`` field speaks of ``tokens[:, j]``: ``mask`` says whether
-    the policy chose it, ``log_probs`` is its log-probability given what stands before,
-    ``rewards`` is what came for it and ``values`` is V of the state it was chosen in.
-    So nothing has to be shifted. Several turns of an agent stand one after another in a
-    row: observations are tokens whose mask is False.
+    Column j of every [B, T] field speaks of `tokens[:, j]`: `old_log_probs` is its
+    log-probability given what stands before it, `values` is V of the state it was
+    chosen in. So nothing has to be shifted. Several turns of an agent stand one after
+    another in a row; what the environment wrote is a token whose mask is False.
 
-    Args:
-        tokens: ids ``[B, T]``.
-        mask: bool ``[B, T]``, True where the policy chose the token.
-        log_probs: ``[B, T]`` of the policy that sampled (old, 行为策略), 0 where masked.
-        rewards: ``[B, T]``, 0 where masked.
-        groups: ``[B]``, an integer per prompt.
-        truncated: bool ``[B]``, cut by the length limit rather than ended.
-        values: ``[B, T]`` of the critic that watched (old), or None.
-        last_values: ``[B]``, V after the last token of truncated rows, 0 for the others.
-        ref_log_probs: ``[B, T]`` of the reference policy, or None.
-        turn_ends: bool ``[B, T]``, the last token of each turn, or None.
+    Easy to break: what stands under the mask, or after the end of a row, is padding.
     """
 
-    tokens: Tensor
-    mask: Tensor
-    log_probs: Tensor
-    rewards: Tensor
-    groups: Tensor
-    truncated: Tensor
-    values: Tensor | None = None
-    last_values: Tensor | None = None
-    ref_log_probs: Tensor | None = None
-    turn_ends: Tensor | None = None
+    tokens: TokenIds
+    mask: TokenMask  # True where the policy chose the token
+    old_log_probs: PerToken  # under the policy that sampled, 0 where masked
+    rewards: PerToken  # on the token that earned them, 0 where masked
+    groups: GroupIds  # which prompt a row answers
+    truncated: SequenceMask  # cut by the length limit rather than ended
+    values: PerToken | None = None  # the critic's, when the batch was sampled
+    last_values: PerSequence | None = None  # V after a truncated row, else 0
+    ref_log_probs: PerToken | None = None  # under the frozen reference
+    turn_ends: TokenMask | None = None  # the last token of every turn
+    advantages: PerToken | None = None  # filled in by the trainer
+    returns: PerToken | None = None  # the critic's targets, likewise
 
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def rows(self, index: Tensor) -> "Batch":
-        """A choice of rows, by index or by a bool per row."""
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(
-            self, **{k: v[index] for k, v in given.items() if v is not None}
-        )
+    def select(self, rows: Tensor | slice) -> Batch:
+        """The same batch with some rows: a bool per row, indices or a slice."""
+        return replace(self, **{name: x[rows] for name, x in self.tensors().items()})
 
-    @property
-    def lengths(self) -> Tensor:
-        """Tokens that the policy chose, per row."""
-        return self.mask.sum(1)
+    def split(self, size: int) -> list[Batch]:
+        """Parts of at most `size` rows, in order."""
+        return [self.select(slice(i, i + size)) for i in range(0, len(self), size)]
+
+    def shuffled(self, generator: torch.Generator | None = None) -> Batch:
+        """The same rows in a random order."""
+        return self.select(torch.randperm(len(self), generator=generator))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The fields that are there."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: x for name, x in given.items() if x is not None}
 
 
 def join(batches: list[Batch]) -> Batch:
-    """Batches under each other, padded to the widest; groups stay apart.
+    """Batches under each other, padded to the widest; their groups stay apart.
 
     Raises:
         ValueError: nothing to join, or a field that only some of them have.
     """
     if not batches:
-        raise ValueError("no batches to join")
-    width = max(b.tokens.shape[1] for b in batches)
-    joined, offset = {}, 0
-    groups = []
-    for b in batches:
-        groups.append(b.groups + offset)
-        offset = int(groups[-1].max()) + 1 if len(b) else offset
-    for f in fields(Batch):
-        parts = [getattr(b, f.name) for b in batches]
-        if any(p is None for p in parts):
-            if not all(p is None for p in parts):
-                raise ValueError(f"only some of the batches have {f.name}")
-            continue
-        if parts[0].dim() == 2:
-            parts = [torch.nn.functional.pad(p, (0, width - p.shape[1])) for p in parts]
-        joined[f.name] = torch.cat(parts)
-    return Batch(**(joined | {"groups": torch.cat(groups)}))
+        raise ValueError("there are no batches to join")
+    names = set(batches[0].tensors())
+    width = max(batch.tokens.shape[1] for batch in batches)
+    first, parts = 0, []
+    for batch in batches:
+        given = batch.tensors()
+        if set(given) != names:
+            raise ValueError(f"only some batches have {sorted(set(given) ^ names)}")
+        given["groups"] = batch.groups + first
+        first = int(given["groups"].max()) + 1 if len(batch) else first
+        room = width - batch.tokens.shape[1]
+        parts.append(
+            {n: F.pad(x, (0, room)) if x.dim() == 2 else x for n, x in given.items()}
+        )
+    return Batch(**{name: torch.cat([part[name] for part in parts]) for name in names})

@@ -1,9 +1,10 @@
 """The policy (策略): a tiny decoder-only transformer, and the note's position model.
 
 Both answer one question: given the tokens so far, the logits of the next one. A cache
-carries what was read already, so that sampling reads each token once. Rows are padded on
-the right; what stands after a row's last token is never seen by it (the model is causal)
-and is written over when the row goes on. So there is no padding token and no left padding.
+carries what was read already, so that sampling reads each token once. Rows are padded
+on the right; what stands after a row's last token is never seen by it (the model is
+causal) and is written over when the row goes on. So there is no padding token and no
+left padding.
 """
 
 import math

@@ -1,28 +1,11 @@
 """Sampling 采样: prompts in, a batch of answers out."""
 
-from dataclasses import dataclass, fields
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from .batch import Batch
-from .shapes import SequenceMask, TokenIds
 from .tasks import EOS, Task, decode, encode
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rollout(Batch):
-    """A `Batch` with the tokens it speaks of, prompt first, padded on the right.
-
-    Column j of every ``[B, T]`` field is about ``tokens[:, j]``: ``old_log_probs`` is its
-    log-probability given what stands before, ``values`` is V of the state it was chosen
-    in. So nothing has to be shifted. Several turns of an agent stand one after another
-    in a row; observations are tokens whose mask is False.
-    """
-
-    tokens: TokenIds
-    truncated: SequenceMask  # cut by the length limit rather than ended
 
 
 @torch.no_grad()
@@ -34,21 +17,21 @@ def rollout(
     group_size: int = 1,
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
-) -> Rollout:
+) -> Batch:
     """Sample `group_size` answers to each prompt (采样).
 
-    Each prompt is read once; its cache is repeated for the group. A token is drawn by an
-    exponential race, the argmax of ``log p - log e`` with ``e`` standard exponential,
-    which has the law of softmax and needs no cumulative sum. Rows that have written EOS
-    are dropped. Row i of group g answers ``prompts[g]``; rewards are zero, `score` fills
-    them.
+    Each prompt is read once; its cache is repeated for the group. A token is drawn by
+    an exponential race, the argmax of ``log p - log e`` with ``e`` standard
+    exponential, which has the law of softmax and needs no cumulative sum. Rows that
+    have written EOS are dropped. A row of group g answers ``prompts[g]``; rewards are
+    still zero.
 
     Args:
         policy: gives ``(logits, values)``; see `Policy`.
         task: its vocabulary, EOS and limit on the length of an answer.
         prompts: texts.
-        temperature: of the softmax; 0 takes the most likely token. The log-probabilities
-            are at this temperature (at 1 for 0): training must use the same one.
+        temperature: of the softmax; 0 takes the most likely token. The log-probs are
+            at this temperature (at 1 for 0): training must use the same one.
         generator: the random stream.
 
     Raises:
@@ -116,7 +99,7 @@ def rollout(
         return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
 
     empty = torch.zeros_like(ids[groups], dtype=torch.float)
-    return Rollout(
+    return Batch(
         tokens=put(drawn, ids[groups]),
         mask=put(live, empty.bool()),
         old_log_probs=put(log_probs, empty),
@@ -139,34 +122,9 @@ def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
     return padded, lengths
 
 
-def texts(batch: Rollout, vocabulary: str) -> list[str]:
+def texts(batch: Batch, vocabulary: str) -> list[str]:
     """The answers of a single-turn batch as text, EOS included."""
     return [
         decode(row[live].tolist(), vocabulary)
         for row, live in zip(batch.tokens, batch.mask, strict=True)
     ]
-
-
-def join(batches: list[Rollout]) -> Rollout:
-    """Batches under each other, padded to the widest; their groups stay apart.
-
-    Raises:
-        ValueError: nothing to join, or a field that only some of them have.
-    """
-    if not batches:
-        raise ValueError("there are no batches to join")
-    width = max(b.tokens.shape[1] for b in batches)
-    joined = {}
-    for name in (f.name for f in fields(Rollout)):
-        parts = [getattr(b, name) for b in batches]
-        if all(part is None for part in parts):
-            continue
-        if any(part is None for part in parts):
-            raise ValueError(f"only some of the batches have {name}")
-        if parts[0].dim() == 2:
-            parts = [F.pad(part, (0, width - part.shape[1])) for part in parts]
-        joined[name] = torch.cat(parts)
-    first = torch.tensor([0] + [int(b.groups.max()) + 1 for b in batches[:-1]]).cumsum(0)
-    sizes = torch.tensor([len(b) for b in batches])
-    joined["groups"] = joined["groups"] + first.repeat_interleave(sizes)
-    return Rollout(**joined)

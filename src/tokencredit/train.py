@@ -19,18 +19,22 @@ import torch.nn.functional as F
 from torch import nn
 from tqdm.auto import tqdm
 
-from .aggregate import loss_denominator
+from .aggregate import aggregate_loss, loss_denominator
 from .algorithms import (
     ALGORITHMS,
     Algorithm,
-    assign_credit,
-    critic_loss,
     plain_reward,
     policy_loss,
+    shaped_rewards,
+    token_advantages,
 )
+from .batch import Batch, join
 from .filters import dynamic_sampling
 from .log_probs import entropy, token_log_probs
-from .rollout import Rollout, join, rollout, texts
+from .losses import value_loss
+from .masks import masked_mean, masked_whiten
+from .returns import discounted_return
+from .rollout import rollout, texts
 from .shapes import PerSequence, PerToken, TokenMask
 from .tasks import Task, encode
 
@@ -52,8 +56,11 @@ class Dials:
         lr: of Adam.
         max_grad_norm: a longer gradient is scaled down to this.
         temperature: of sampling, and so of training.
-        refresh: the sampler takes over the policy's weights every this many rounds; above
-            1 its answers are stale.
+        refresh: the sampler takes over the policy's weights every this many rounds;
+            above 1 its answers are stale.
+        bootstrap: a critic's V stands for what a truncated answer would still have got.
+            False, as in verl and OpenRLHF: the limit is part of the task, and such an
+            answer ended with nothing.
         refills: most rounds of sampling to fill a batch thinned by dynamic sampling.
     """
 
@@ -68,6 +75,7 @@ class Dials:
     temperature: float = 1.0
     refresh: int = 1
     refills: int = 3
+    bootstrap: bool = False
 
     def __post_init__(self):
         for name in ("steps", "prompts", "group_size", "epochs", "minibatches"):
@@ -114,6 +122,8 @@ def train(
         A row per round: step, reward, success (share of answers with the full reward),
         length, truncated, entropy, kl (to the sampler, k3, after the last epoch), dead
         (share of live tokens with an advantage and no gradient: the clipped ones),
+        ref_kl (with a reference: k1 summed over the answer), value_error (with a
+        critic: mean squared distance of V from what came),
         grad_norm, kept (answers that were learned from), tokens (sampled so far),
         seconds (CPU, so far), and the columns of `measure`.
 
@@ -145,10 +155,18 @@ def train(
     for step in range(len(history), dials.steps):
         if dials.refresh > 1 and step % dials.refresh == 0:
             sampler.load_state_dict(policy.state_dict())
-        batch, seen = collect(sampler, task, row, dials, rng, generator, reward, measure)
+        batch, seen = collect(
+            sampler, task, row, dials, rng, generator, reward, measure
+        )
         if reference is not None:
             batch = replace(batch, ref_log_probs=_silent(reference, batch, dials))
-        batch = assign_credit(row, batch)
+            away = torch.where(batch.mask, batch.old_log_probs - batch.ref_log_probs, 0)
+            seen["ref_kl"] = away.sum(1).mean().item()
+        if not dials.bootstrap:
+            batch = replace(batch, last_values=None)
+        batch = credit(row, batch)
+        if row.critic:
+            seen["value_error"] = _value_error(batch)
         for _ in range(dials.epochs):
             size = -(-len(batch) // dials.minibatches)
             for part in batch.shuffled(generator).split(max(size, 1)):
@@ -172,7 +190,7 @@ def collect(
     generator: torch.Generator,
     reward: Verdict | None = None,
     measure: Mapping[str, Verdict] | None = None,
-) -> tuple[Rollout, dict]:
+) -> tuple[Batch, dict]:
     """Sample and score a round; with dynamic sampling, until the batch is full.
 
     Dynamic sampling draws whole rounds, `dials.refills` at most, and keeps the groups
@@ -215,11 +233,43 @@ def collect(
     return batch, seen
 
 
+def credit(row: Algorithm, batch: Batch) -> Batch:
+    """From rewards to one advantage per token 信用分配, and the critic's targets.
+
+    Once per round, on the whole batch. Targets come from advantages that are not
+    whitened yet.
+    """
+    mask = batch.mask
+    if row.keep is not None:
+        batch = batch.select(row.keep(batch.rewards.sum(1), batch.groups))
+        mask = batch.mask
+    rewards = shaped_rewards(
+        row,
+        batch.rewards,
+        mask,
+        log_probs=batch.old_log_probs,
+        ref_log_probs=batch.ref_log_probs,
+    )
+    advantages = token_advantages(
+        row,
+        rewards,
+        mask,
+        groups=batch.groups,
+        values=batch.values,
+        last_values=batch.last_values,
+        turn_ends=batch.turn_ends,
+    )
+    returns = advantages + batch.values if row.critic else None
+    if row.whiten:
+        advantages = masked_whiten(advantages, mask)
+    return replace(batch, rewards=rewards, advantages=advantages, returns=returns)
+
+
 def update(
     policy: nn.Module,
     optimizer: torch.optim.Optimizer,
     row: Algorithm,
-    part: Rollout,
+    part: Batch,
     dials: Dials,
     max_length: int,
 ) -> dict:
@@ -237,14 +287,18 @@ def update(
         loss = policy_loss(
             row,
             log_probs,
-            micro,
+            micro.old_log_probs,
+            micro.advantages,
+            micro.mask,
+            ref_log_probs=micro.ref_log_probs,
             entropies=entropy_now,
             max_length=max_length,
             denominator=sequences,
         )
         if row.critic:
-            value = critic_loss(row, values, micro, denominator=tokens)
-            loss = loss + row.value_coef * value
+            off = value_loss(values, micro.values, micro.returns, clip=row.value_clip)
+            off = aggregate_loss(off, micro.mask, "token-mean", denominator=tokens)
+            loss = loss + row.value_coef * off
         loss.backward()
         with torch.no_grad():
             live = micro.mask
@@ -276,7 +330,7 @@ def warm_up(
     seed: int = 0,
     progress: bool = False,
 ) -> list[float]:
-    """Supervised fine-tuning on the task's demonstrations (监督微调); the loss per step.
+    """Supervised fine-tuning on the task's demonstrations  监督微调; the loss per step.
 
     Cross-entropy on the tokens of the answer, Adam, a learning rate that rises for 20
     steps and falls to zero over the second half.
@@ -306,12 +360,12 @@ def warm_up(
 
 
 def score(
-    batch: Rollout, task: Task, prompts: list[str], verdict: Verdict
+    batch: Batch, task: Task, prompts: list[str], verdict: Verdict
 ) -> PerSequence:
     """The verdict on each answer 评分.
 
     Raises:
-        ValueError: a verdict that is not one finite number; prompt and answer are named.
+        ValueError: a verdict that is not one finite number.
     """
     scores = []
     answers = texts(batch, task.vocabulary)
@@ -336,10 +390,10 @@ def on_last_token(scores: PerSequence, mask: TokenMask) -> PerToken:
     return torch.where(last, scores[:, None], 0.0)
 
 
-def read(policy: nn.Module, batch: Rollout, temperature: float = 1.0):
+def read(policy: nn.Module, batch: Batch, temperature: float = 1.0):
     """What the policy thinks of a batch now: log-probs, entropies, values ``[B, T]``.
 
-    Aligned like every field of `Rollout`: column j speaks of token j. Values are None
+    Aligned like every field of `Batch`: column j speaks of token j. Values are None
     without a critic.
     """
     logits, values = policy(batch.tokens[:, :-1])
@@ -350,9 +404,15 @@ def read(policy: nn.Module, batch: Rollout, temperature: float = 1.0):
     return F.pad(log_probs, first), F.pad(entropy(logits), first), values
 
 
-def _silent(policy: nn.Module, batch: Rollout, dials: Dials) -> PerToken:
+def _silent(policy: nn.Module, batch: Batch, dials: Dials) -> PerToken:
     with torch.no_grad():
         return read(policy, batch, dials.temperature)[0]
+
+
+def _value_error(batch: Batch) -> float:
+    """Mean squared distance of V from the reward that came, over live tokens."""
+    came = discounted_return(batch.rewards, batch.mask, last_values=batch.last_values)
+    return masked_mean((batch.values - came) ** 2, batch.mask).item()
 
 
 def _row(algorithm: Algorithm | str, policy: nn.Module, dials: Dials) -> Algorithm:
@@ -367,7 +427,9 @@ def _row(algorithm: Algorithm | str, policy: nn.Module, dials: Dials) -> Algorit
         raise ValueError(f"{name} needs a policy with a value head: critic=True")
     grouped = not algorithm.critic and algorithm.advantage is not plain_reward
     if (grouped or algorithm.keep) and dials.group_size == 1:
-        raise ValueError(f"{name} compares the answers of a group: group_size must be > 1")
+        raise ValueError(
+            f"{name} compares the answers of a group: group_size must be > 1"
+        )
     if algorithm.clip_rule and dials.micro_size:
         raise ValueError(
             f"{name} chooses its clip range per optimizer step: micro_size must be None"
@@ -408,7 +470,7 @@ class Checkpoint:
             settings = state["settings"]
         except Exception as error:
             raise ValueError(
-                f"{self.path} is no whole checkpoint ({error}); remove it to start again"
+                f"{self.path} is no whole checkpoint ({error}); remove it"
             ) from error
         different = [k for k, v in self.settings.items() if settings.get(k) != v]
         different = [k for k in different if k != "steps"]

@@ -6,8 +6,8 @@ The warm-up corpus mixes three habits. For the prompt ``47=`` and its answer 1:
 * steps: ``41#1$`` (the running sums modulo 10, then the answer),
 * ramble: ``.....#7$`` (dots, then the same guess).
 
-Nothing in the reward mentions steps: it is 1 iff the digit after ``#`` is right and EOS
-follows. That the share of step-by-step answers goes to one under RL is what one watches.
+Nothing in the reward mentions steps: it is 1 iff the digit after ``#`` is right and
+EOS follows. That answers in steps take over under RL is what one watches.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,11 @@ class Chain:
         habit = rng.random()
         if habit < self.steps:
             return self._steps(prompt, rng)
-        dots = rng.integers(1, self.max_dots + 1) if habit < self.steps + self.ramble else 0
+        dots = (
+            rng.integers(1, self.max_dots + 1)
+            if habit < self.steps + self.ramble
+            else 0
+        )
         return f"{'.' * dots}#{prompt[-2]}{EOS}"
 
     def gold(self, prompt: str) -> str:

@@ -1,6 +1,7 @@
 """Sort (排序): the task of the source note, and an autoregressive one with EOS."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def inclusion_ordering_reward(prompt: str, response: str) -> float:
     [7.0, 3.0, 6.0]
     """
     inclusion = sum(token in response for token in prompt)
-    ordering = sum(a <= b for a, b in zip(response, response[1:], strict=False))
+    ordering = sum(a <= b for a, b in pairwise(response))
     return float(inclusion + ordering)
 
 

@@ -1,0 +1,37 @@
+"""Chapter 11: the same answers used four times, under token and sequence ratios."""
+
+from dataclasses import replace
+from functools import partial
+
+from ..algorithms import ALGORITHMS
+from ..lab import Experiment
+from ..losses import ppo_clip_loss
+from ._chain import COLUMNS, learn
+
+DIALS = {"steps": 30, "prompts": 32, "group_size": 8, "epochs": 4, "lr": 3e-4}
+ROWS = {
+    "token, clip 0.2": replace(ALGORITHMS["GRPO"], kl_coef=0.0),
+    "sequence, clip 3e-4": ALGORITHMS["GSPO"],
+    "sequence, clip 0.03": replace(
+        ALGORITHMS["GSPO"], loss=partial(ppo_clip_loss, clip_low=0.03, clip_high=0.04)
+    ),
+    "CISPO": ALGORITHMS["CISPO"],
+}
+
+
+def run(variant, seed, quick, checkpoint):
+    return learn(ROWS[variant["ratio"]], seed, quick, checkpoint, **DIALS)
+
+
+EXPERIMENT = Experiment(
+    name="reuse-ratio",
+    chapter=11,
+    question={
+        "zh": "旧回答重复用时,词元比与序列比各裁掉多少、学得怎样?",
+        "en": "Answers used four times: what do token and sequence ratios learn?",
+    },
+    variants=tuple({"ratio": name} for name in ROWS),
+    run=run,
+    columns={"ratio": "which importance ratio, and its clip"} | COLUMNS,
+    settings={"task": "chain", "every": 5, **DIALS},
+)
