@@ -204,8 +204,8 @@ def record(explorer: Explorer):
                     series = [values[i] for i in indices]
                     changes.setdefault(versions[0], []).append((name, series))
     for group in groups:
-        if group.get("display") == "inline" and "data-m" not in group.attrib:
-            del group.attrib["display"]
+        if "data-m" not in group.attrib and group.attrib.pop("display") == "none":
+            group.clear()  # hidden in every state
     clean(tree)
     return tree, changes, readouts
 

@@ -183,9 +183,8 @@ def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
                 if not value:
                     continue
             parent.set(name, attribute(name, value))
-        parent.text = unsign_zero(parent.text or "").strip("\n") or None
-        if parent.tag not in ("text", "tspan"):
-            parent.text = None
+        words = parent.tag in ("text", "tspan") and not len(parent)
+        parent.text = unsign_zero(parent.text or "") if words else None
         parent.tail = None
     _splice(tree)
 
