@@ -212,7 +212,8 @@ def student(channel: socket.socket, order: dict, space: bool) -> None:
     user = other_user(folder)
     limit(order["memory"], order["cpu"], processes=user or (space and os.getuid() > 0))
     files = close_files(folder, order["readable"])
-    exchange.send(channel, {"network": space, "user": user, "files": files})
+    apart = {"network": space, "user": os.getuid() != 0, "files": files}
+    exchange.send(channel, apart)
     Session(channel, folder, order["readable"]).serve()
 
 
