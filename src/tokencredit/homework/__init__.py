@@ -105,8 +105,8 @@ def grade(args: argparse.Namespace) -> int:
     missing = [name for name, works in isolation.items() if not works]
     if missing:
         print(
-            f"homework grade: this system keeps students' processes apart only in "
-            f"part, not by {', '.join(missing)}; use the container of the teachers' page",
+            "homework grade: this system keeps students' processes apart in part "
+            f"only, not by {', '.join(missing)}; use the teachers' page's container",
             file=sys.stderr,
         )
     print(args.out / "grades.csv")
