@@ -183,7 +183,7 @@ PPO = replace(
         "log_ratio": "eq. 6, per token",
         "loss": "eq. 7, epsilon = 0.2",
         "aggregation": "empirical average over the batch's time steps",
-        "value_coef": "eq. 9, c_1",
+        "value_coef": "eq. 9, c_1; 0.5 is the default of cleanrl and stable-baselines3",
         "value_clip": "not in the paper; default of verl 0.9.1 and OpenRLHF 0.11.2",
     },
 )
