@@ -103,6 +103,4 @@ def masked_whiten(x: PerToken, mask: TokenMask, *, eps: float = 1e-8) -> PerToke
     centred = live - live.mean()
     var = centred.square().sum() / max(live.numel() - 1, 1)
     scale = torch.where(var + eps > 0, var + eps, 1).sqrt()
-    # NaN + eps > 0 is False, so say it again: a NaN among the live tokens must show.
-    scale = torch.where(var.isnan(), var, scale)
     return torch.zeros_like(x).masked_scatter(mask, centred / scale)
