@@ -6,7 +6,8 @@
 
 An experiment is a file in `experiments/`. Its results are one CSV file in `results/`:
 the first line says the versions and settings, the last how many rows there must be,
-both after "#"; every other line is one row of numbers, "nan" where a run has none. The file is written anew, whole or not at all, after every run of a variant with a seed.
+both after "#"; every other line is one row of numbers, "nan" where a run has none.
+The file is written anew, whole or not at all, after each run of a variant with a seed.
 
 >>> sorted(name for name in experiments() if name.startswith("ppo"))
 ['ppo-epochs']
@@ -159,6 +160,21 @@ def _word(value):
     return f"{value:.4g}" if isinstance(value, float) else value
 
 
+def missing(chosen: Experiment, store: Path | str = STORE) -> list[tuple[dict, int]]:
+    """The runs (variant, seed) that the stored results still lack."""
+    path = path_of(chosen, store)
+    return _missing(chosen, load(path)[1] if path.exists() else [], chosen.seeds)
+
+
+def _missing(chosen: Experiment, rows: Rows, seeds: int) -> list[tuple[dict, int]]:
+    return [
+        (variant, seed)
+        for seed in range(seeds)
+        for variant in chosen.variants
+        if not where(rows, seed=seed, **variant)
+    ]
+
+
 def versions() -> dict:
     """What the numbers depend on."""
     return {
@@ -198,13 +214,8 @@ def run_experiment(
         stored, rows = load(path)
         if stored["settings"] != settings:
             raise ValueError(f"{path.name} has other settings; --again starts it anew")
-    missing = [
-        (variant, seed)
-        for seed in range(seeds)
-        for variant in chosen.variants
-        if not where(rows, seed=seed, **variant)
-    ]
-    if not missing and not again:
+    left = _missing(chosen, rows, seeds)
+    if not left and not again:
         raise ValueError(
             f"{chosen.name} is finished: {path.name} holds {seeds} seeds; "
             f"--again runs it anew, --seeds {seeds + 1} adds one"
@@ -213,7 +224,7 @@ def run_experiment(
     torch.set_num_threads(1)
     head = {"experiment": chosen.name, "settings": settings, "versions": versions()}
     try:
-        for number, (variant, seed) in enumerate(missing, 1):
+        for number, (variant, seed) in enumerate(left, 1):
             words = " ".join(f"{k}={v}" for k, v in variant.items())
             file = path.with_name(f".{chosen.name}-{words}-{seed}.pt".replace("/", "_"))
             clock = time.process_time()
@@ -222,7 +233,7 @@ def run_experiment(
             rows += [variant | {"seed": seed} | row for row in new]
             save(path, head, rows)
             file.unlink(missing_ok=True)
-            report(f"{number}/{len(missing)} {words} seed={seed}: {_line(new, spent)}")
+            report(f"{number}/{len(left)} {words} seed={seed}: {_line(new, spent)}")
     finally:
         torch.set_num_threads(threads)
     if again:

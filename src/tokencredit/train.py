@@ -78,10 +78,11 @@ class Dials:
     bootstrap: bool = False
 
     def __post_init__(self):
-        for name in ("steps", "prompts", "group_size", "epochs", "minibatches"):
+        whole = ("steps", "prompts", "group_size", "epochs", "minibatches")
+        for name in (*whole, "refresh", "refills"):
             _at_least_one(name, getattr(self, name))
-        for name in ("refresh", "refills", "micro_size"):
-            _at_least_one(name, getattr(self, name) or 1)
+        if self.micro_size is not None:
+            _at_least_one("micro_size", self.micro_size)
         for name in ("lr", "max_grad_norm", "temperature"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")

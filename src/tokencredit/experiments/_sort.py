@@ -83,6 +83,7 @@ def learn_sort(
     torch.manual_seed(seed)
     policy = PositionPolicy(len(sorting.vocabulary), flatten=flatten)
     settings = Dials(prompts=3, max_grad_norm=1e9, **dials)
+    every = min(every, settings.steps)
     try:
         history = train(
             policy, sorting, row, dials=settings, seed=seed, checkpoint=checkpoint

@@ -13,7 +13,7 @@ REWARDS = ("position", "inclusion")
 
 def run(variant, seed, quick, checkpoint):
     ours = variant["recipe"] == "ours"
-    dials = dict(OURS if ours else NOTE) | ({"steps": 10} if quick else {})
+    dials = dict(OURS if ours else NOTE) | ({"steps": 2} if quick else {})
     return learn_sort(
         sort_row(variant["delta"], variant["loss"]),
         variant["pays"],

@@ -7,7 +7,7 @@ DIALS = {"steps": 200, "group_size": 10, "lr": 3e-3}
 
 
 def run(variant, seed, quick, checkpoint):
-    dials = DIALS | ({"steps": 10} if quick else {})
+    dials = DIALS | ({"steps": 2} if quick else {})
     row = sort_row(variant["delta"])
     return learn_sort(row, variant["pays"], seed, checkpoint, flatten=10.0, **dials)
 

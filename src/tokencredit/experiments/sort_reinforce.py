@@ -8,7 +8,7 @@ FLATTEN = {"peaked": 1.0, "flat": 10.0}
 
 
 def run(variant, seed, quick, checkpoint):
-    dials = DIALS | ({"steps": 10} if quick else {})
+    dials = DIALS | ({"steps": 2} if quick else {})
     return learn_sort(
         sort_row("raw"),
         variant["pays"],
@@ -44,15 +44,18 @@ EXPERIMENT = Experiment(
     | COLUMNS,
     settings={"model": "PositionPolicy", "every": 10, **DIALS},
     claims={
-        "from a flat start, position reward: every seed sorts everything": (
-            lambda rows: solved(rows, start="flat", pays="position") == 5
+        "from a flat start, position reward: four seeds of five sort everything": (
+            lambda rows: solved(rows, start="flat", pays="position") == 4
         ),
         "from the peaked start no seed sorts everything": lambda rows: (
             solved(rows, start="peaked", pays="position") == 0
             and solved(rows, start="peaked", pays="inclusion") == 0
         ),
-        "inclusion + ordering pays for the wrong thing: not every seed sorts": (
-            lambda rows: solved(rows, start="flat", pays="inclusion") < 5
+        "inclusion + ordering pays for the wrong thing: no seed sorts everything": (
+            lambda rows: solved(rows, start="flat", pays="inclusion") == 0
+        ),
+        "yet its reward rises above 3.9 of 5 in every seed": lambda rows: (
+            final(rows, "reward", last=3, start="flat", pays="inclusion").min() > 3.9
         ),
     },
 )

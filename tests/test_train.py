@@ -1,0 +1,257 @@
+"""The loop: learns, adds up, repeats itself, comes back after a stop."""
+
+import copy
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from tokencredit import ALGORITHMS
+from tokencredit.filters import dynamic_sampling
+from tokencredit.policy import Policy, PositionPolicy
+from tokencredit.rewards import soft_overlong
+from tokencredit.tasks import task
+from tokencredit.train import (
+    Dials,
+    collect,
+    credit,
+    on_last_token,
+    train,
+    update,
+    warm_up,
+)
+
+CHAIN = task("chain")
+SMALL = Dials(steps=2, prompts=4, group_size=4)
+CENTRED = replace(ALGORITHMS["Dr. GRPO"], aggregation="token-mean")
+
+
+@pytest.fixture(scope="module")
+def start():
+    torch.manual_seed(0)
+    policy = Policy(14, context=19, width=16, heads=2, critic=True)
+    warm_up(policy, task("chain", steps=0.6), steps=40)
+    return policy
+
+
+@pytest.fixture
+def policy(start):
+    return copy.deepcopy(start)
+
+
+def weights(policy):
+    return torch.cat([p.detach().flatten() for p in policy.parameters()])
+
+
+def numbers(history):
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
+
+
+def test_warm_up_lowers_the_cross_entropy():
+    torch.manual_seed(0)
+    losses = warm_up(Policy(14, context=19, width=16, heads=2), CHAIN, steps=40)
+    assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
+
+
+def test_from_a_flat_start_the_notes_prompts_are_sorted():
+    torch.manual_seed(0)
+    policy = PositionPolicy(5, flatten=10.0)
+    dials = Dials(steps=120, prompts=3, group_size=10, lr=1e-2)
+    history = train(policy, task("note-sort"), CENTRED, dials=dials)
+    assert np.mean([row["success"] for row in history[:5]]) < 0.2
+    assert np.mean([row["success"] for row in history[-5:]]) > 0.95
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_row_of_the_zoo_trains(policy, name):
+    before = weights(policy)
+    dials = replace(SMALL, prompts=8, minibatches=2)
+    history = train(policy, CHAIN, name, dials=dials)
+    assert [row["step"] for row in history] == [1, 2]
+    assert all(np.isfinite(list(row.values())).all() for row in history)
+    assert not torch.equal(weights(policy), before)
+
+
+def test_micro_batches_add_up_to_the_whole_step(policy):
+    """Ragged rows, every aggregation, splits that do not divide the batch."""
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    for name in ("GRPO", "DAPO", "Dr. GRPO", "REINFORCE", "PPO"):
+        row = replace(ALGORITHMS[name], kl_coef=0.0, keep=None, length_penalty=None)
+        batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
+        batch = credit(
+            row, replace(batch, rewards=torch.randn(batch.mask.shape) * batch.mask)
+        )
+        gradients = []
+        for size in (None, 1, 5):
+            model = copy.deepcopy(policy)
+            still = torch.optim.SGD(model.parameters(), lr=0.0)
+            dials = replace(SMALL, micro_size=size, max_grad_norm=1e9)
+            update(model, still, row, batch, dials, CHAIN.max_response)
+            used = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+            gradients.append(torch.cat(used))
+        for part in gradients[1:]:
+            torch.testing.assert_close(part, gradients[0], rtol=1e-4, atol=1e-6)
+
+
+def test_on_the_first_step_the_ratio_is_one_and_nothing_is_clipped(policy):
+    for temperature in (1.0, 0.6):
+        dials = replace(SMALL, steps=1, temperature=temperature)
+        (row,) = train(copy.deepcopy(policy), CHAIN, "DAPO", dials=dials)
+        assert row["kl"] == pytest.approx(0, abs=1e-9)
+        assert row["dead"] == 0
+
+
+def test_the_reward_stands_on_the_last_live_token_and_reaches_all_of_them(policy):
+    rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
+    batch, seen = collect(policy, CHAIN, CENTRED, SMALL, rng, generator)
+    assert batch.rewards.sum(1).mean() == pytest.approx(seen["reward"])
+    assert (batch.rewards[~batch.mask] == 0).all()
+    given = credit(
+        CENTRED, replace(batch, rewards=on_last_token(torch.arange(16.0), batch.mask))
+    )
+    for advantages, live in zip(given.advantages, batch.mask, strict=True):
+        assert advantages[live].unique().numel() == 1
+        assert (advantages[~live] == 0).all()
+
+
+def test_dynamic_sampling_fills_the_batch_with_groups_that_can_teach(policy):
+    row = ALGORITHMS["DAPO"]
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    dials = replace(SMALL, prompts=8, refills=6)
+    batch, seen = collect(policy, CHAIN, row, dials, rng, generator)
+    assert dynamic_sampling(batch.rewards.sum(1), batch.groups).all()
+    assert len(batch) == seen["kept"] <= 32
+    assert seen["tokens"] > batch.mask.sum()
+
+
+def test_a_round_in_which_nothing_can_teach_changes_nothing(policy):
+    before = weights(policy)
+    row = replace(ALGORITHMS["DAPO"], length_penalty=None)
+    (numbers_,) = train(
+        policy,
+        CHAIN,
+        row,
+        dials=replace(SMALL, steps=1),
+        reward=lambda prompt, answer: 0.0,
+    )
+    assert numbers_["kept"] == 0
+    torch.testing.assert_close(weights(policy), before)
+
+
+def test_a_length_penalty_changes_the_reward_that_is_learned_not_the_success(policy):
+    short = partial(soft_overlong, max_length=4, cache=3)
+    row = replace(CENTRED, length_penalty=short)
+    histories = [
+        train(copy.deepcopy(policy), CHAIN, r, dials=replace(SMALL, steps=15, lr=1e-2))
+        for r in (CENTRED, row)
+    ]
+    assert histories[0][0]["success"] == histories[1][0]["success"]
+    assert histories[1][-1]["length"] < histories[0][-1]["length"]
+
+
+def test_a_stale_sampler_drifts_from_the_policy_and_catches_up(policy):
+    dials = replace(SMALL, steps=4, refresh=3, lr=1e-2, prompts=8)
+    row = ALGORITHMS["CISPO"]
+    history = train(policy, CHAIN, row, dials=dials, reward=lambda p, a: len(a))
+    kl = [row["kl"] for row in history]
+    assert kl[0] == pytest.approx(0, abs=1e-9)
+    assert kl[1] > 1e-6 and kl[2] > 1e-6
+    assert kl[3] == pytest.approx(0, abs=1e-9)
+
+
+def test_the_same_seed_gives_the_same_run(policy):
+    def go(seed):
+        model = copy.deepcopy(policy)
+        return numbers(train(model, CHAIN, "GRPO", dials=SMALL, seed=seed)), weights(
+            model
+        )
+
+    (a, wa), (b, wb), (c, _) = go(0), go(0), go(1)
+    assert a == b and torch.equal(wa, wb)
+    assert a != c
+
+
+@pytest.mark.parametrize("name", ["RLOO", "PPO", "DAPO"])
+def test_a_stopped_run_goes_on_as_if_it_had_never_stopped(policy, tmp_path, name):
+    dials = replace(SMALL, steps=5, refresh=2)
+    whole = copy.deepcopy(policy)
+    expected = train(whole, CHAIN, name, dials=dials)
+    calls = 0
+
+    def stops(prompt, answer):
+        nonlocal calls
+        calls += 1
+        if calls == 3 * 16 + 5:
+            raise KeyboardInterrupt
+        return CHAIN.reward(prompt, answer)
+
+    stopped, file = copy.deepcopy(policy), tmp_path / "run.pt"
+    with pytest.raises(KeyboardInterrupt):
+        train(stopped, CHAIN, name, dials=dials, reward=stops, checkpoint=file)
+    fresh = copy.deepcopy(policy)
+    history = train(fresh, CHAIN, name, dials=dials, checkpoint=file)
+    assert numbers(history) == numbers(expected)
+    assert torch.equal(weights(fresh), weights(whole))
+
+
+def test_a_checkpoint_cut_short_or_of_another_run_is_an_error(policy, tmp_path):
+    file = tmp_path / "run.pt"
+    train(copy.deepcopy(policy), CHAIN, "RLOO", dials=SMALL, checkpoint=file)
+    with pytest.raises(ValueError, match="belongs to another run: row differ"):
+        train(policy, CHAIN, "CISPO", dials=SMALL, checkpoint=file)
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="no whole checkpoint"):
+        train(policy, CHAIN, "RLOO", dials=SMALL, checkpoint=file)
+
+
+def test_an_unknown_algorithm_names_the_known_ones(policy):
+    with pytest.raises(ValueError, match=r"unknown algorithm 'GRP0'; known: .*GSPO"):
+        train(policy, CHAIN, "GRP0", dials=SMALL)
+
+
+def test_a_group_algorithm_needs_groups(policy):
+    alone = replace(SMALL, group_size=1)
+    for name in ("GRPO", "RLOO", "StarPO-S"):
+        with pytest.raises(ValueError, match="group_size must be > 1"):
+            train(policy, CHAIN, name, dials=alone)
+    train(policy, CHAIN, "REINFORCE", dials=alone)
+    train(policy, CHAIN, "PPO", dials=alone)
+
+
+def test_a_critic_must_be_there():
+    with pytest.raises(ValueError, match="PPO needs a policy with a value head"):
+        train(Policy(14, context=19), CHAIN, "PPO", dials=SMALL)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [float("nan"), float("inf"), [1.0, 0.0], torch.zeros(3)],
+    ids=["nan", "inf", "two numbers", "three numbers"],
+)
+def test_a_reward_must_be_one_finite_number(policy, verdict):
+    with pytest.raises(ValueError, match=r"the reward of '.*=' -> .* one finite"):
+        train(policy, CHAIN, "GRPO", dials=SMALL, reward=lambda p, a: verdict)
+
+
+def test_a_rule_that_chooses_the_clip_sees_the_whole_step(policy):
+    with pytest.raises(ValueError, match="micro_size must be None"):
+        train(policy, CHAIN, "BAPO", dials=replace(SMALL, micro_size=2))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"steps": 0},
+        {"group_size": 1.5},
+        {"lr": -1.0},
+        {"lr": float("nan")},
+        {"temperature": 0.0},
+        {"refresh": 0},
+        {"micro_size": -3},
+    ],
+)
+def test_dials_out_of_range_are_errors(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Dials(**bad)
