@@ -1,6 +1,7 @@
 """The lab: every experiment runs, the store is safe, claims hold of what is stored."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -143,6 +144,18 @@ def test_an_interrupted_experiment_goes_on_where_it_stopped(tmp_path):
     assert calls == [("a", 0), ("b", 0)]
     quietly(chosen, tmp_path)
     assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+def test_two_processes_never_write_the_same_file(tmp_path):
+    chosen, calls = counting()
+    lock = tmp_path / ".counting.csv.lock"
+    lock.write_text(str(os.getppid()))
+    with pytest.raises(ValueError, match="is being written by process"):
+        quietly(chosen, tmp_path)
+    assert not calls
+    lock.write_text("999999999")
+    quietly(chosen, tmp_path)
+    assert len(calls) == 4 and not lock.exists()
 
 
 def test_rows_of_other_settings_are_not_mixed_in(tmp_path):

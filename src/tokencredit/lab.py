@@ -201,7 +201,8 @@ def run_experiment(
 
     Raises:
         ValueError: the experiment is finished, or its settings have changed since
-            (`again` starts it anew, and replaces the file when all is done).
+            (`again` starts it anew, and replaces the file when all is done), or
+            another process is running it.
     """
     seeds = seeds or (1 if quick else chosen.seeds)
     final = path_of(chosen, store)
@@ -222,6 +223,7 @@ def run_experiment(
         )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    lock = _lock(path)
     head = {"experiment": chosen.name, "settings": settings, "versions": versions()}
     try:
         for number, (variant, seed) in enumerate(left, 1):
@@ -235,10 +237,24 @@ def run_experiment(
             file.unlink(missing_ok=True)
             report(f"{number}/{len(left)} {words} seed={seed}: {_line(new, spent)}")
     finally:
+        lock.unlink()
         torch.set_num_threads(threads)
     if again:
         os.replace(path, final)
     return rows
+
+
+def _lock(path: Path) -> Path:
+    """A file that says which process writes this results file; an error if one does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        owner = int(lock.read_text())
+        os.kill(owner, 0)
+    except (FileNotFoundError, ValueError, ProcessLookupError):
+        lock.write_text(str(os.getpid()))
+        return lock
+    raise ValueError(f"{path.name} is being written by process {owner}")
 
 
 def _line(rows: Rows, spent: float) -> str:
