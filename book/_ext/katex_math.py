@@ -54,7 +54,11 @@ def _html(node: nodes.Node, display: bool) -> str:
 
 
 def visit_inline(writer, node: nodes.math) -> None:
-    writer.body.append(f'<span class="math">{_html(node, False)}</span>')
+    label = ""
+    if isinstance(node.parent.parent, nodes.entry):
+        # axe-core does not read MathML: a header of a formula alone would be empty.
+        label = f' role="math" aria-label="{escape(node.astext().strip())}"'
+    writer.body.append(f'<span class="math"{label}>{_html(node, False)}</span>')
     raise nodes.SkipNode
 
 

@@ -9,6 +9,13 @@ addEventListener("DOMContentLoaded", () => {
       try { localStorage.setItem("language", link.dataset.language); } catch { /* off */ }
     });
   }
+  // A link that is only a formula needs words for a screen reader: its TeX.
+  for (const link of document.querySelectorAll("a[data-xp]:has(.katex)")) {
+    const copy = link.cloneNode(true);
+    for (const math of copy.querySelectorAll(".katex"))
+      math.replaceWith(math.querySelector("annotation").textContent);
+    link.setAttribute("aria-label", copy.textContent.trim());
+  }
   // Only a formula or table that really scrolls is a stop for the Tab key.
   const stops = () => {
     for (const box of document.querySelectorAll(SCROLLING))
