@@ -182,6 +182,14 @@ def test_only_bad_tokens_open_both_bounds_in_whole_steps():
     assert (low, high) == pytest.approx((0.1, 2.0))  # 15 and 36 steps, not 14
 
 
+def test_float_drift_does_not_cost_a_step():
+    log_ratio, a = torch.full((1, 2), math.log(2.0)), -torch.ones(1, 2)
+    bounds = dict(low=(0.8, 0.95), low_step=0.05, high=(1.2, 2.0), high_step=0.1)
+    assert (0.95 - 0.8) / 0.05 < 3  # in floats
+    low, high = balanced_clip(log_ratio, a, a < 0, **bounds)
+    assert (low, high) == pytest.approx((0.05, 1.0))
+
+
 def test_nothing_to_count_keeps_the_start():
     log_ratio, a = torch.zeros(1, 2), torch.ones(1, 2)
     none = torch.zeros(1, 2) > 0
