@@ -159,15 +159,9 @@ def train(
         batch, seen = collect(
             sampler, task, row, dials, rng, generator, reward, measure
         )
-        if reference is not None:
-            batch = replace(batch, ref_log_probs=_silent(reference, batch, dials))
-            away = torch.where(batch.mask, batch.old_log_probs - batch.ref_log_probs, 0)
-            seen["ref_kl"] = away.sum(1).mean().item()
-        if not dials.bootstrap:
-            batch = replace(batch, last_values=None)
+        batch = _seen_by(reference, batch, dials)
         batch = credit(row, batch)
-        if row.critic:
-            seen["value_error"] = _value_error(batch)
+        seen |= _watch(row, batch)
         for _ in range(dials.epochs):
             size = -(-len(batch) // dials.minibatches)
             for part in batch.shuffled(generator).split(max(size, 1)):
@@ -405,15 +399,27 @@ def read(policy: nn.Module, batch: Batch, temperature: float = 1.0):
     return F.pad(log_probs, first), F.pad(entropy(logits), first), values
 
 
-def _silent(policy: nn.Module, batch: Batch, dials: Dials) -> PerToken:
+def _seen_by(reference: nn.Module | None, batch: Batch, dials: Dials) -> Batch:
+    """The batch with the reference's log-probs, and V after the end only if asked."""
+    if not dials.bootstrap:
+        batch = replace(batch, last_values=None)
+    if reference is None:
+        return batch
     with torch.no_grad():
-        return read(policy, batch, dials.temperature)[0]
+        log_probs = read(reference, batch, dials.temperature)[0]
+    return replace(batch, ref_log_probs=log_probs)
 
 
-def _value_error(batch: Batch) -> float:
-    """Mean squared distance of V from the reward that came, over live tokens."""
-    came = discounted_return(batch.rewards, batch.mask, last_values=batch.last_values)
-    return masked_mean((batch.values - came) ** 2, batch.mask).item()
+def _watch(row: Algorithm, batch: Batch) -> dict:
+    """Numbers about a batch before it is learned from; see `train`."""
+    mask, seen = batch.mask, {}
+    if batch.ref_log_probs is not None:
+        away = torch.where(mask, batch.old_log_probs - batch.ref_log_probs, 0)
+        seen["ref_kl"] = away.sum(1).mean().item()
+    if row.critic:
+        came = discounted_return(batch.rewards, mask, last_values=batch.last_values)
+        seen["value_error"] = masked_mean((batch.values - came) ** 2, mask).item()
+    return seen
 
 
 def _row(algorithm: Algorithm | str, policy: nn.Module, dials: Dials) -> Algorithm:

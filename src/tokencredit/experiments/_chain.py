@@ -84,10 +84,17 @@ def learn(
 
 
 def thin(history: list[dict], every: int) -> list[dict]:
-    """Means over windows of `every` rounds; `LAST` columns keep the last value."""
+    """Means over windows of `every` rounds; `LAST` columns keep the last value.
+
+    A round in which no group could teach has no update, so no entropy and no gradient;
+    means are over the rounds that have the number.
+    """
     rows = []
     for end in range(every, len(history) + 1, every):
         window = history[end - every : end]
-        means = {k: float(np.mean([row[k] for row in window])) for k in window[0]}
+        means = {
+            k: float(np.mean([row[k] for row in window if k in row]))
+            for k in dict.fromkeys(k for row in window for k in row)
+        }
         rows.append(means | {k: window[-1][k] for k in LAST})
     return rows

@@ -77,7 +77,7 @@ EXPERIMENT = Experiment(
     name="algorithms",
     chapter=13,
     question={
-        "zh": "同一任务、同一预算,各算法如何?",
+        "zh": "同一任务、同一预算，各算法如何？",
         "en": "The same task and budget: how does every algorithm do?",
     },
     variants=tuple({"algorithm": name} for name in ALGORITHMS),

@@ -41,7 +41,7 @@ EXPERIMENT = Experiment(
     name="dapo-ablation",
     chapter=10,
     question={
-        "zh": "DAPO 的四处改动各带来多少?",
+        "zh": "DAPO 的四处改动各带来多少？",
         "en": "What does each of DAPO's changes bring, in miniature?",
     },
     variants=tuple({"variant": name} for name in CHANGES),

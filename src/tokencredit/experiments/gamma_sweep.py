@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     name="gamma-sweep",
     chapter=4,
     question={
-        "zh": "奖励只在最后一个词元,按词元折扣会怎样?",
+        "zh": "奖励只在最后一个词元，按词元折扣会怎样？",
         "en": "The reward stands on the last token: what does a discount per token do?",
     },
     variants=tuple({"gamma": gamma} for gamma in (0.0, 0.5, 0.9, 1.0)),

@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
     name="kl-frontier",
     chapter=7,
     question={
-        "zh": "多少奖励要用多少 KL 来换?",
+        "zh": "多少奖励要用多少 KL 来换？",
         "en": "How much reward does how much KL buy?",
     },
     variants=tuple({"beta": beta} for beta in (0.0, 0.01, 0.04, 0.2, 1.0)),

@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     name="lambda-sweep",
     chapter=5,
     question={
-        "zh": "价值头从零学起时,λ 取多大学得动?",
+        "zh": "价值头从零学起时，λ 取多大学得动？",
         "en": "With a critic that starts from nothing, which lambda learns?",
     },
     variants=tuple({"lam": lam} for lam in (0.0, 0.5, 0.95, 1.0)),

@@ -19,7 +19,7 @@ EXPERIMENT = Experiment(
     name="length-rules",
     chapter=9,
     question={
-        "zh": "同样的优势,不同的聚合,回答的长度往哪里走?",
+        "zh": "同样的优势，不同的聚合，回答的长度往哪里走？",
         "en": "The same advantages under six rules: where do the lengths go?",
     },
     variants=tuple({"rule": rule} for rule in AGGREGATIONS),

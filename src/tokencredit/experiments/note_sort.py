@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     name="note-sort",
     chapter=8,
     question={
-        "zh": "照原笔记的设置,哪种 delta 和损失学会了排序?怎样才学得会?",
+        "zh": "照原笔记的设置，哪种 delta 和损失学会了排序？怎样才学得会？",
         "en": "With the note's settings, what learns to sort? And with which?",
     },
     variants=tuple(

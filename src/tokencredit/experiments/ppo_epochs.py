@@ -36,7 +36,7 @@ EXPERIMENT = Experiment(
     name="ppo-epochs",
     chapter=6,
     question={
-        "zh": "同一批回答用 1、4、16 遍,有没有裁剪差在哪里?",
+        "zh": "同一批回答用 1、4、16 遍，有没有裁剪差在哪里？",
         "en": "Answers used 1, 4, 16 times: what does the clip change?",
     },
     variants=tuple(

@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     name="sort-baselines",
     chapter=3,
     question={
-        "zh": "减去基线,同样的样本学得快多少?",
+        "zh": "减去基线，同样的样本学得快多少？",
         "en": "How much faster do the same samples teach with a baseline?",
     },
     variants=tuple(

@@ -28,7 +28,7 @@ EXPERIMENT = Experiment(
     name="sort-reinforce",
     chapter=2,
     question={
-        "zh": "没有基线的 REINFORCE 能学会三个提示的排序吗?",
+        "zh": "没有基线的 REINFORCE 能学会三个提示的排序吗？",
         "en": "Does REINFORCE without a baseline learn to sort three prompts?",
     },
     variants=tuple(

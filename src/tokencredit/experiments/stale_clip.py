@@ -27,7 +27,7 @@ EXPERIMENT = Experiment(
     name="stale-clip",
     chapter=12,
     question={
-        "zh": "采样者落后八轮时,固定裁剪与平衡裁剪差多少?",
+        "zh": "采样者落后八轮时，固定裁剪与平衡裁剪差多少？",
         "en": "The sampler lags eight rounds: a fixed clip, or BAPO's balanced one?",
     },
     variants=tuple({"clip": name} for name in ROWS),
