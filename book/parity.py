@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import bilingual  # noqa: E402
+import typography  # noqa: E402
 
 HAN = re.compile(r"[\u3400-\u9fff\u3000-\u303f\uff00-\uffef]")
 FENCE = re.compile(r"^(```+|~~~+|:::+)(.*?)\n(.*?)^\1[ \t]*$", re.M | re.S)
@@ -81,6 +82,13 @@ def compare(first: str, second: str) -> Iterator[str]:
             yield f"the Chinese cell lacks the {kind} {thing}{times}: add it there"
 
 
+def narrow_marks(text: str) -> str:
+    """Return the first line whose punctuation should be full-width, or nothing."""
+    wide = typography.full_width(text)
+    pairs = zip(text.splitlines(), wide.splitlines(), strict=True)
+    return next((line.strip() for line, want in pairs if line != want), "")[:60]
+
+
 def shared_prose(text: str) -> str:
     """Return what an untagged piece holds besides formulas and directives."""
     return re.sub(
@@ -96,6 +104,11 @@ def check_pieces(pieces: list[tuple[str, str | None, str]]) -> Iterator[str]:
         after = pieces[n + 1] if n + 1 < len(pieces) else ("", "", "")
         if lang == first and after[1] != second:
             yield f"{place}: no English partner directly after it: add a lang-en cell"
+        if lang == first and (narrow := narrow_marks(text)):
+            yield (
+                f"{place}: half-width punctuation in Chinese, {narrow!r}: run "
+                "`python book/_ext/typography.py FILE`"
+            )
         if lang == second:
             if before[1] != first:
                 yield f"{place}: no Chinese partner right before it: add a lang-zh cell"

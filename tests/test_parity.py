@@ -14,7 +14,7 @@ _spec.loader.exec_module(parity)
 ZH = """\
 ## 优势
 
-由 $A_t$ 和 {eq}`eq-gae` 得到 `gae`,见[下一章](06_ppo.ipynb#clip)。
+由 $A_t$ 和 {eq}`eq-gae` 得到 `gae`，见[下一章](06_ppo.ipynb#clip)。
 
 - 一
 - 二
@@ -25,7 +25,7 @@ ZH = """\
 
 <details class="qa" data-level="L1"><summary>L1 · 问</summary>
 
-答:<a data-xp="gae" data-set="lam=0">令 λ = 0</a>。
+答：<a data-xp="gae" data-set="lam=0">令 λ = 0</a>。
 
 </details>
 """
@@ -122,6 +122,12 @@ def test_a_cell_without_its_partner_is_named():
     assert problems(notebook) == [
         "cell 1 (zh-01): no English partner directly after it: add a lang-en cell"
     ]
+
+
+def test_half_width_punctuation_in_chinese_is_caught():
+    notebook = copy.deepcopy(NOTEBOOK)
+    notebook["cells"][0]["source"] += "\n\n先猜,再算。"
+    assert "half-width punctuation in Chinese, '先猜,再算。'" in problems(notebook)[0]
 
 
 def test_a_partner_behind_a_code_cell_is_no_partner():

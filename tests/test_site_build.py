@@ -26,13 +26,13 @@ def load(name: str):
 site, check_pages = load("site"), load("check_pages")
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import bilingual  # noqa: E402
-from han_text import typeset  # noqa: E402
 from katex_math import render  # noqa: E402
+from typography import close_line_ends, full_width  # noqa: E402
 
 INDEX = '+++ {"lang": "zh"}\n# 开始\n+++ {"lang": "en"}\n# Start\n'
 ZH = """# 优势
 
-由 {eq}`eq-a` 得 $A_t$,降低方差。见[后文](#by-hand)。
+由 {eq}`eq-a` 得 $A_t$，降低方差。见[后文](#by-hand)。
 
 ## 手算
 
@@ -211,9 +211,28 @@ def test_a_chapter_that_is_not_in_the_toc_fails(built, tmp_path):
     assert next(found).endswith("add '- file: chapters/99_new' to _toc.yml")
 
 
-def test_chinese_punctuation_becomes_full_width_only_in_chinese():
-    wide = "".join(typeset("优势(advantage)是 \ufffc,见 Williams, 1992。\n下一句"))
-    assert wide == "优势\uff08advantage\uff09是 \ufffc\uff0c见 Williams, 1992。下一句"
+@pytest.mark.parametrize(
+    ("typed", "wide"),
+    [
+        ("优势(advantage),见后文:", "优势（advantage），见后文："),
+        ("取 $a$,$b$,即 `f(x, y)`?", "取 $a$，$b$，即 `f(x, y)`？"),
+        ("见 Williams, 1992 的 TD(0)。", "见 Williams, 1992 的 TD(0)。"),
+        ("共 1,024 个", "共 1,024 个"),
+        (
+            '<a data-set="lam=0,gamma=1">全信</a>,看图',
+            '<a data-set="lam=0,gamma=1">全信</a>，看图',
+        ),
+        ("[后文](#by-hand),{eq}`eq-a`;", "[后文](#by-hand)，{eq}`eq-a`；"),
+        ("an English line, as it is: yes?", "an English line, as it is: yes?"),
+    ],
+)
+def test_punctuation_is_full_width_in_chinese_and_only_there(typed, wide):
+    assert full_width(typed) == wide
+    assert full_width(wide) == wide
+
+
+def test_a_line_end_closes_between_chinese_characters_only():
+    assert close_line_ends("一句。\n又一句 GAE。\nA\n句") == "一句。又一句 GAE。\nA\n句"
 
 
 def test_katex_numbers_nothing_itself():

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from tokencredit.figures._pipeline import STAGES
 
 HEAD = "箭头/章/它回答的问题 | Arrow/Chapter/The question it answers"
-PLANNED = "(编写中) | (being written)"
+PLANNED = "（编写中） | (being written)"
 
 
 class CourseMap(Generated):

@@ -1,10 +1,19 @@
-"""Chinese punctuation: full width in Chinese prose, and no gap at a line end.
+"""Chinese punctuation: full width in the sources, and no gap at a line end.
 
-``full_width`` is the one rule. The notebook tool applies it to Chinese cells, and a
-test holds every Chinese text of the book to it.
+`full_width` is the rule that the parity check holds every Chinese text to;
+``python book/_ext/typography.py FILE ...`` applies it to notebooks and pages. The
+extension closes the line ends of the Chinese edition: sources have one sentence per
+line, and a browser would show each line end as a space.
 """
 
+import json
 import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
 WIDE = dict(zip(",;:?!", "，；：？！", strict=True))
 HAN = r"\u3400-\u9fff"
@@ -12,7 +21,7 @@ HAN = r"\u3400-\u9fff"
 # What is no prose: formulas, code, roles, tags, link targets, addresses, table rules
 # and directive lines. Each becomes one private character while the rest is read.
 KEEP = re.compile(
-    r"```.*?```|\$\$.*?\$\$|\$[^$\n]+\$|\{[\w:-]+\}`[^`]*`|`[^`\n]+`|<[^>\n]+>"
+    r"```.*?```|\$\$.*?\$\$|\$[^$\n]+\$|\{[\w:-]+\}`[^`]*`|\{[^{}\n]*\}|`[^`\n]+`|<[^>\n]+>"
     r"|(?<=\])\([^)\n]*\)|https?://[^\s)]+|^[ \t|:-]+$|^:::.*$|^\([\w-]+\)=$",
     re.S | re.M,
 )
@@ -72,11 +81,56 @@ def _widen_mark(match: re.Match) -> str:
 def close_line_ends(text: str) -> str:
     """Return text without the line ends that stand between two Chinese characters.
 
-    The source has one sentence per line; a browser would show each line end as a
-    space in the middle of a paragraph.
-
     >>> close_line_ends("一句。\\n又一句 GAE。\\nA")
     '一句。又一句 GAE。\\nA'
     """
     wide = rf"[{HAN}\u3000-\u303f\uff00-\uffef“”‘’]"
     return re.sub(rf"(?<={wide})\n(?={wide})", "", text)
+
+
+class CloseLineEnds(SphinxTransform):
+    """Close the line ends of Chinese prose."""
+
+    default_priority = 868  # before headings and links are collected
+
+    def apply(self) -> None:
+        for text in list(self.document.findall(nodes.Text)):
+            if isinstance(text.parent, nodes.literal_block | nodes.raw):
+                continue
+            closed = close_line_ends(text.astext())
+            if closed != text.astext():
+                text.parent.replace(text, nodes.Text(closed))
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_transform(CloseLineEnds)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def rewrite(path: Path) -> None:
+    """Widen the marks of a notebook's Chinese cells or of a page's Chinese blocks."""
+    import bilingual
+
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        notebook = json.loads(text)
+        for cell in notebook["cells"]:
+            if bilingual.language_of(cell) == "zh":
+                wide = full_width(bilingual.text_of(cell))
+                cell["source"] = wide.splitlines(keepends=True)
+        wide = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+    else:
+        lang, lines = None, []
+        for line in text.split("\n"):
+            if line.startswith("+++"):
+                lang = "zh" if '"zh"' in line else None
+            lines.append(full_width(line) if lang == "zh" else line)
+        wide = "\n".join(lines)
+    if wide != text:
+        path.write_text(wide, encoding="utf-8")
+        print(f"typography: rewrote {path}")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        rewrite(Path(name))

@@ -19,7 +19,7 @@ TITLE_FIELDS = ("name", "paper", "url", "sources")
 HEAD = "字段/取值/出处 | Field/Value/Source"
 FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
 AGAINST = {
-    "zh": "[{paper}]({url})。与 **{base}** 相比有 {n} 处不同(加粗)。",
+    "zh": "[{paper}]({url})。与 **{base}** 相比有 {n} 处不同（加粗）。",
     "en": "[{paper}]({url}). It differs from **{base}** in {n} places (in bold).",
 }
 
