@@ -42,13 +42,13 @@ class Algorithm:
     )
     keep: Callable | None = field(
         metadata={
-            "zh": "保留哪些组(优势计算之前)",
+            "zh": "保留哪些组（优势计算之前）",
             "en": "which groups are kept, before the advantages",
         }
     )
     credit: str = field(
         metadata={
-            "zh": '信用的单位:"sequence" 整条回答,"token" 词元,"turn" 轮次',
+            "zh": '信用的单位："sequence" 整条回答，"token" 词元，"turn" 轮次',
             "en": 'credit per "sequence", "token" or "turn"; the last two: a critic',
         }
     )

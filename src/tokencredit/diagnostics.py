@@ -261,11 +261,11 @@ DIAGNOSTICS = {
         clip_fraction,
         "low: mean[A < 0, rho < 1 - clip_low]; high: mean[A > 0, rho > 1 + clip_high]",
         {
-            "zh": "第一步为 0;之后每侧 0.01 到 0.2",
+            "zh": "第一步为 0；之后每侧 0.01 到 0.2",
             "en": "0 on the first step; then 0.01 to 0.2 on either side",
         },
         {
-            "zh": "一直是 0:每批只更新一步,或更新太小;超过 0.3:更新太大或样本太旧",
+            "zh": "一直是 0：每批只更新一步，或更新太小；超过 0.3：更新太大或样本太旧",
             "en": "always 0: one update per batch, or tiny ones; above 0.3: "
             "updates too large or samples too old",
         },
@@ -275,7 +275,7 @@ DIAGNOSTICS = {
         "mean(rho - 1 - log rho)",
         {"zh": "每次更新 0.001 到 0.02", "en": "0.001 to 0.02 per update"},
         {
-            "zh": "第一步就大于 0:采样与训练的温度、截断或引擎不一致",
+            "zh": "第一步就大于 0：采样与训练的温度、截断或引擎不一致",
             "en": "above 0 on the first step: sampler and trainer disagree about "
             "temperature, top-p or engine",
         },
@@ -284,11 +284,11 @@ DIAGNOSTICS = {
         mean_entropy,
         "mean of -sum_v p_v log p_v",
         {
-            "zh": "缓慢下降,不到 0;上限 log V",
+            "zh": "缓慢下降，不到 0；上限 log V",
             "en": "falls slowly, never to 0; at most log V",
         },
         {
-            "zh": "掉到 0:不再探索,同组奖励全相等;升向 log V:熵系数压过了信号",
+            "zh": "掉到 0：不再探索，同组奖励全相等；升向 log V：熵系数压过了信号",
             "en": "drops to 0: no exploration, equal rewards in a group; climbs to "
             "log V: the entropy bonus outweighs the signal",
         },
@@ -298,7 +298,7 @@ DIAGNOSTICS = {
         "1 - var(R - V) / var(R)",
         {"zh": "从 0 升到 0.5 以上", "en": "rises from 0 to above 0.5"},
         {
-            "zh": "负数:价值网络不如常数,目标用错(如白化后的优势)或学习率太大",
+            "zh": "负数：价值网络不如常数，目标用错（如白化后的优势）或学习率太大",
             "en": "negative: the critic is worse than a constant; wrong target (such "
             "as whitened advantages) or too large a learning rate",
         },
@@ -307,11 +307,11 @@ DIAGNOSTICS = {
         ratio_range,
         "min rho, max rho",
         {
-            "zh": "第一步都是 1;之后大致在 0.5 到 2",
+            "zh": "第一步都是 1；之后大致在 0.5 到 2",
             "en": "both 1 on the first step; then about 0.5 to 2",
         },
         {
-            "zh": "第一步不是 1:温度、掩码错位一格或旧对数概率算错",
+            "zh": "第一步不是 1：温度、掩码错位一格或旧对数概率算错",
             "en": "not 1 on the first step: temperature, a mask off by one, or "
             "wrong old log-probs",
         },
@@ -321,7 +321,7 @@ DIAGNOSTICS = {
         "(sum rho)^2 / (N sum rho^2)",
         {"zh": "0.8 以上", "en": "above 0.8"},
         {
-            "zh": "低于 0.5:少数词元决定了梯度,样本太旧",
+            "zh": "低于 0.5：少数词元决定了梯度，样本太旧",
             "en": "below 0.5: a few tokens decide the gradient; samples too old",
         },
     ),
@@ -329,11 +329,11 @@ DIAGNOSTICS = {
         group_reward_std,
         "mean over groups of the sample std of their rewards",
         {
-            "zh": "0/1 奖励时 0.2 到 0.5,缓慢下降",
+            "zh": "0/1 奖励时 0.2 到 0.5，缓慢下降",
             "en": "0.2 to 0.5 with 0/1 rewards, falling slowly",
         },
         {
-            "zh": "成功率没升它却先掉:崩溃的前兆",
+            "zh": "成功率没升它却先掉：崩溃的前兆",
             "en": "falls while success does not rise: a collapse is near",
         },
     ),
@@ -342,7 +342,7 @@ DIAGNOSTICS = {
         "share of groups with equal rewards",
         {"zh": "低于 0.5", "en": "below 0.5"},
         {
-            "zh": "接近 1:题目全会或全不会,没有策略梯度;换题目或动态采样",
+            "zh": "接近 1：题目全会或全不会，没有策略梯度；换题目或动态采样",
             "en": "near 1: all solved or none, so no policy gradient; change the "
             "prompts or sample dynamically",
         },

@@ -9,16 +9,16 @@ from tokencredit.homework.grading import Outcome, Result
 from tokencredit.homework.source import Check, Exercise, Homework, choose
 
 WORDS = {
-    "title": {"zh": "批改结果:{name}", "en": "Feedback: {name}"},
+    "title": {"zh": "批改结果：{name}", "en": "Feedback: {name}"},
     "student": {"zh": "学生:{student}", "en": "Student: {student}"},
-    "file": {"zh": "批改的文件:{file}", "en": "File graded: {file}"},
+    "file": {"zh": "批改的文件：{file}", "en": "File graded: {file}"},
     "total": {"zh": "总分:{total} / {points}", "en": "Total: {total} / {points}"},
     "passed": {"zh": "通过", "en": "passed"},
     "failed": {"zh": "未通过", "en": "not passed"},
     "public": {"zh": "公开检查", "en": "public check"},
     "hidden": {"zh": "不公开的检查", "en": "held-back check"},
     "nothing": {
-        "zh": "这份作业没有批改成:{problem}。",
+        "zh": "这份作业没有批改成：{problem}。",
         "en": "This submission could not be graded: {problem}.",
     },
 }
@@ -30,19 +30,19 @@ REASONS = {
         "en": "The check failed on what you returned. Its type or shape may be wrong.",
     },
     "missing": {
-        "zh": "没有找到 `{text}`。答案单元格被删掉了,或者改了名字?",
+        "zh": "没有找到 `{text}`。答案单元格被删掉了，或者改了名字？",
         "en": "`{text}` is not there. Was the answer deleted or renamed?",
     },
     "timeout": {
-        "zh": "没有在限定时间内结束。循环会停下来吗?",
+        "zh": "没有在限定时间内结束。循环会停下来吗？",
         "en": "It did not finish in time. Does every loop end?",
     },
     "died": {
-        "zh": "运行答案的进程中途结束了(`os._exit` 或崩溃?)。",
+        "zh": "运行答案的进程中途结束了（`os._exit` 或崩溃？）。",
         "en": "The process running the answer ended (`os._exit` or a crash?).",
     },
     "lost": {
-        "zh": "运行答案的进程多次中断,没有再试。",
+        "zh": "运行答案的进程多次中断，没有再试。",
         "en": "The process that ran the answer was lost too often; no further try.",
     },
     "forged": {
@@ -50,7 +50,7 @@ REASONS = {
         "en": "The answer sent back data in no valid form.",
     },
     "SystemExit": {
-        "zh": "答案调用了 `sys.exit`。请返回结果,不要退出。",
+        "zh": "答案调用了 `sys.exit`。请返回结果，不要退出。",
         "en": "The answer called `sys.exit`. Return the result instead of leaving.",
     },
     "MemoryError": {
@@ -58,58 +58,58 @@ REASONS = {
         "en": "It used too much memory.",
     },
     "Unsendable": {
-        "zh": "返回了 `{text}`。请返回张量、数字、文字,或它们的列表、元组、字典。",
+        "zh": "返回了 `{text}`。请返回张量、数字、文字，或它们的列表、元组、字典。",
         "en": (
             "It returned `{text}`. Return tensors, numbers, text, or lists, tuples and "
             "dicts of these."
         ),
     },
     "PackageAbsent": {
-        "zh": "答案调用了 `{text}`。请自己写,批改时没有这个包。",
+        "zh": "答案调用了 `{text}`。请自己写，批改时没有这个包。",
         "en": "It called `{text}`. Write it yourself; the package is absent here.",
     },
     "raised": {
-        "zh": "运行答案时出错{where}:",
+        "zh": "运行答案时出错{where}：",
         "en": "The answer raised an error{where}:",
     },
-    "line": {"zh": "(第 {line} 行)", "en": " (line {line})"},
+    "line": {"zh": "（第 {line} 行）", "en": " (line {line})"},
 }
 PROBLEMS = {
     "no-notebook": {"zh": "没有找到笔记本文件", "en": "there is no notebook file"},
     "unreadable": {
-        "zh": "文件不是可以读取的笔记本,或者太大",
+        "zh": "文件不是可以读取的笔记本，或者太大",
         "en": "the file is not a readable notebook, or too large",
     },
-    "link": {"zh": "交来的是链接,不是文件", "en": "a link was handed in, not a file"},
+    "link": {"zh": "交来的是链接，不是文件", "en": "a link was handed in, not a file"},
     "grader-error": {
-        "zh": "批改程序出错,请告诉老师",
+        "zh": "批改程序出错，请告诉老师",
         "en": "the grader failed, please tell your teacher",
     },
 }
 NOTES = {
     "changes-arguments": {
-        "zh": "函数改动了传给它的参数。请先复制,再计算。",
+        "zh": "函数改动了传给它的参数。请先复制，再计算。",
         "en": "The function changes the arguments it was given. Copy before computing.",
     },
     "published-answer": {
         "zh": "答案与书中公布的解答逐字相同。",
         "en": "The answer is the same as the published solution.",
     },
-    "network": {"zh": "答案试图联网,被拒绝。", "en": "It tried to open a connection."},
+    "network": {"zh": "答案试图联网，被拒绝。", "en": "It tried to open a connection."},
     "files": {
-        "zh": "答案试图读写自己文件夹以外的文件,被拒绝。",
+        "zh": "答案试图读写自己文件夹以外的文件，被拒绝。",
         "en": "It tried to reach files outside its folder; this was refused.",
     },
     "processes": {
-        "zh": "答案启动了别的进程;它们已被结束。",
+        "zh": "答案启动了别的进程；它们已被结束。",
         "en": "It started other processes; they were ended.",
     },
     "duplicates": {
-        "zh": "同一道题有几个答案单元格;最后定义的那个算数。",
+        "zh": "同一道题有几个答案单元格；最后定义的那个算数。",
         "en": "An exercise has several answer cells; the last definition counts.",
     },
     "several-notebooks": {
-        "zh": "交来了几个笔记本;只批改了上面写的那一个。",
+        "zh": "交来了几个笔记本；只批改了上面写的那一个。",
         "en": "Several notebooks were handed in; only the one named above was graded.",
     },
 }

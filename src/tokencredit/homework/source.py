@@ -29,18 +29,18 @@ WORDS = {
         "zh": "# 批改时会在这里运行不公开的检查。",
         "en": "# Checks that are not shown run here when your work is graded.",
     },
-    "title": {"zh": "# 作业:{title}", "en": "# Homework: {title}"},
+    "title": {"zh": "# 作业：{title}", "en": "# Homework: {title}"},
     "instructions": {
         "zh": (
-            "把每道题里 `raise NotImplementedError` 那一行换成你的答案,"
+            "把每道题里 `raise NotImplementedError` 那一行换成你的答案，"
             "再运行它下面的检查。\n"
-            "检查没有报错就是通过;报错时,消息会说明哪里不对。\n\n"
-            "- 只改答案单元格。批改用的是原始检查,改动或删除检查不影响分数。\n"
+            "检查没有报错就是通过；报错时，消息会说明哪里不对。\n\n"
+            "- 只改答案单元格。批改用的是原始检查，改动或删除检查不影响分数。\n"
             "- 每题答案的第一行 `# exercise: ...` 请保留。\n"
             "- 答案里可以用 torch 和你自己写的函数。\n"
-            "- 答案里不能调用 `tokencredit`:批改时没有它。\n"
-            "- 不要读写文件,不要联网;每道题限时 10 秒。\n"
-            "- 交之前从头运行一遍整个笔记本,然后只交这一个文件。"
+            "- 答案里不能调用 `tokencredit`：批改时没有它。\n"
+            "- 不要读写文件，不要联网；每道题限时 10 秒。\n"
+            "- 交之前从头运行一遍整个笔记本，然后只交这一个文件。"
         ),
         "en": (
             "In each exercise, replace the line `raise NotImplementedError` with your "
