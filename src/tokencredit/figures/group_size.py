@@ -88,7 +88,9 @@ def figure():
     right.set(xlim=(1.5, 16.5), ylim=(0, 1.6), xlabel="$G$")
     right.set_ylabel(r"$\Delta^2,\ \sigma^2$")
     for ax in (left, right):
-        ax.set_xticks([2, 4, 6, 8, 10, 12, 14, 16])
+        ax.set_xticks([2, 4, 8, 12, 16])
+    left.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    left.minorticks_off()
     lines, colors = {}, ("vermilion", "blue", "grey")
     signs = (r"$\bar R$", r"$\bar R_{-i}$", "$0$")
     for place, rule in enumerate(RULES):
@@ -96,9 +98,9 @@ def figure():
         (lines[rule],) = left.plot(SIZES, [1] * len(SIZES), ".-", color=color)
         left.text(10 + 2.2 * place, 55, signs[place], color=color)
     left.text(8.4, 55, "$b =$")
-    (bias,) = right.plot(SIZES, [0] * len(SIZES), ".--", color=COLORS["vermilion"])
-    (noise,) = right.plot(SIZES, [0] * len(SIZES), ".-", color=COLORS["vermilion"])
-    (free,) = right.plot(SIZES, [0] * len(SIZES), ".-", color=COLORS["blue"])
+    (bias,) = right.plot(SIZES, [0] * len(SIZES), "--", color=COLORS["vermilion"])
+    (noise,) = right.plot(SIZES, [0] * len(SIZES), color=COLORS["vermilion"])
+    (free,) = right.plot(SIZES, [0] * len(SIZES), color=COLORS["blue"])
     right.text(
         8, 1.42, r"$\bar R$: $\Delta^2$ (- -), $\sigma^2$", color=COLORS["vermilion"]
     )
