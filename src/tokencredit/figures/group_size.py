@@ -82,13 +82,13 @@ def bias_variance(rule, size, tilt, level):
 
 def figure():
     """Left the variance of three rules over G, right bias against variance."""
-    fig, (left, right) = canvas(1, 2, left=0.62)
+    fig, (left, right) = canvas(1, 2, width=3.2, height=2.3, left=0.62)
     left.set(xlim=(1.5, 16.5), ylim=(0.03, 120), yscale="log", xlabel="$G$")
     left.set_ylabel(r"$\sigma^2$")
     right.set(xlim=(1.5, 16.5), ylim=(0, 1.6), xlabel="$G$")
     right.set_ylabel(r"$\Delta^2,\ \sigma^2$")
     for ax in (left, right):
-        ax.set_xticks([2, 4, 8, 12, 16])
+        ax.set_xticks([2, 4, 8, 16])
     left.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
     left.minorticks_off()
     lines, colors = {}, ("vermilion", "blue", "grey")
