@@ -27,7 +27,7 @@ class CourseMap(Generated):
         rows = []
         for chapter in yaml.safe_load(plan.read_text(encoding="utf-8")):
             number = chapter["number"]
-            found = sorted((self.root / "chapters").glob(f"{number:02}_*.ipynb"))
+            found = [p for p in self.chapters() if p.name.startswith(f"{number:02}_")]
             title = f"{number} {chapter[lang]}"
             if found:
                 title = f"[{title}](../chapters/{found[0].name})"

@@ -33,6 +33,12 @@ class Generated(SphinxDirective):
     def root(self) -> Path:
         return Path(self.env.srcdir)
 
+    def chapters(self) -> list[Path]:
+        """Return the chapters of the table of contents, in reading order."""
+        notebooks = sorted((self.root / "chapters").glob("[0-9]*.ipynb"))
+        found = self.env.found_docs
+        return [path for path in notebooks if f"chapters/{path.stem}" in found]
+
     def depends_on(self, path: Path) -> None:
         """Rebuild the page when `path` changes."""
         self.env.note_dependency(str(path))

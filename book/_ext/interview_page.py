@@ -24,7 +24,7 @@ class InterviewBank(Generated):
 
     def markdown(self, lang: str) -> str:
         bank: dict[str, list[str]] = {level: [] for level in LEVELS}
-        for path in sorted((self.root / "chapters").glob("[0-9]*.ipynb")):
+        for path in self.chapters():
             self.depends_on(path)
             pieces = bilingual.pieces(json.loads(path.read_text(encoding="utf-8")))
             prose = "\n\n".join(text for tag, text in pieces if tag in (None, lang))
