@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tokencredit import ALGORITHMS
+from tokencredit import ALGORITHMS, gae
 from tokencredit.filters import dynamic_sampling
 from tokencredit.policy import Policy, PositionPolicy
 from tokencredit.rewards import soft_overlong
@@ -114,6 +114,19 @@ def test_the_reward_stands_on_the_last_live_token_and_reaches_all_of_them(policy
     for advantages, live in zip(given.advantages, batch.mask, strict=True):
         assert advantages[live].unique().numel() == 1
         assert (advantages[~live] == 0).all()
+
+
+def test_the_critic_learns_the_return_and_not_the_whitened_advantage(policy):
+    """With lambda = 1 and no bootstrap the target of every token is the reward."""
+    row = replace(ALGORITHMS["PPO"], advantage=partial(gae, gamma=1.0, lam=1.0))
+    rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
+    batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
+    scores = torch.arange(16.0)
+    batch = replace(batch, rewards=on_last_token(scores, batch.mask), last_values=None)
+    given = credit(row, batch)
+    expected = scores[:, None].expand_as(given.returns)
+    torch.testing.assert_close(given.returns[batch.mask], expected[batch.mask])
+    assert given.advantages[batch.mask].std() == pytest.approx(1, abs=1e-4)
 
 
 def test_dynamic_sampling_fills_the_batch_with_groups_that_can_teach(policy):
