@@ -47,7 +47,7 @@ pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 	$(BIN)/python book/measure.py
 
 bench: $(READY)  ## speed against the plain loop and the peers
-	$(BIN)/python -m tokencredit lab bench
+	$(BIN)/python tests/bench.py
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
 	$(BIN)/python book/notebooks.py new $(NAME)

@@ -110,6 +110,7 @@ def test_each_edition_holds_one_language(built):
     article = page(built, "en").split("<article")[1].split("</article")[0]
     assert not bilingual.re.search(r"[\u4e00-\u9fff]", article)
     assert "One sentence" not in page(built, "zh")
+    assert "一句话。又一句。" in page(built, "zh")
     assert '<html lang="zh-CN"' in page(built, "zh")
     assert '<html lang="en"' in page(built, "en")
 

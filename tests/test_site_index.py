@@ -13,7 +13,8 @@ from tokencredit.rollout import rollout
 from tokencredit.tasks import Chain
 from tokencredit.train import credit, on_last_token, read, score
 
-INDEX = Path(__file__).parents[1] / "book" / "index.md"
+ROOT = Path(__file__).parents[1]
+INDEX = ROOT / "book" / "index.md"
 
 
 def loop() -> str:
@@ -24,6 +25,10 @@ def test_the_loop_has_eight_lines_of_72_columns():
     lines = loop().splitlines()
     assert len(lines) == 8
     assert max(map(len, lines)) <= 72
+
+
+def test_the_readme_shows_the_same_loop():
+    assert f"```python\n{loop()}```" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_loop_runs_as_printed_and_moves_the_policy():

@@ -89,16 +89,21 @@ def close_line_ends(text: str) -> str:
 
 
 class CloseLineEnds(SphinxTransform):
-    """Close the line ends of Chinese prose."""
+    """Close the line ends of Chinese prose; a soft break is a text node of its own."""
 
     default_priority = 868  # before headings and links are collected
 
     def apply(self) -> None:
-        for text in list(self.document.findall(nodes.Text)):
-            if isinstance(text.parent, nodes.literal_block | nodes.raw):
-                continue
-            closed = close_line_ends(text.astext())
-            if closed != text.astext():
+        texts = [
+            text
+            for text in self.document.findall(nodes.Text)
+            if not isinstance(text.parent, nodes.literal_block | nodes.raw)
+        ]
+        for before, text, after in zip([None, *texts], texts, texts[1:], strict=False):
+            joined = before and close_line_ends(before[-1:] + text + after[:1])
+            if text == "\n" and joined and "\n" not in joined:
+                text.parent.remove(text)
+            elif (closed := close_line_ends(text)) != text:
                 text.parent.replace(text, nodes.Text(closed))
 
 
