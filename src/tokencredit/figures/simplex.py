@@ -53,7 +53,7 @@ def figure():
     for (x, y), name in zip(CORNERS.tolist(), ("1", "2", "3"), strict=True):
         below = y == 0
         left.text(x, y - 0.09 if below else y + 0.04, f"$a_{name}$", ha="center")
-    left.set(xlim=(-0.12, 1.12), ylim=(-0.16, 1.02), aspect="equal")
+    left.set(xlim=(-0.12, 1.12), ylim=(-0.12, 0.96), aspect="equal")
     left.axis("off")
     tips = [
         left.plot([], [], color=COLORS["orange"], linewidth=1.2)[0] for _ in range(3)
