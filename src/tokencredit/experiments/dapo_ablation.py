@@ -3,9 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ..algorithms import ALGORITHMS
 from ..filters import dynamic_sampling
-from ..lab import Experiment
+from ..lab import Experiment, final, per_seed
 from ..losses import ppo_clip_loss
 from ..rewards import soft_overlong
 from ..tasks import task
@@ -37,6 +39,21 @@ def run(variant, seed, quick, checkpoint):
     return learn(row, seed, quick, checkpoint, **DIALS)
 
 
+def end(rows, variant):
+    """Success at the end of each seed, a mean of the last ten rounds."""
+    return final(rows, "success", last=2, variant=variant)
+
+
+def at_equal_tokens(rows, variant, other):
+    """Success of `variant` when it has sampled what `other` sampled in all."""
+    tokens = per_seed(rows, "tokens", variant=variant)
+    success = per_seed(rows, "success", variant=variant)
+    budget = per_seed(rows, "tokens", variant=other)[:, -1]
+    return np.array(
+        [np.interp(*xs) for xs in zip(budget, tokens, success, strict=True)]
+    )
+
+
 EXPERIMENT = Experiment(
     name="dapo-ablation",
     chapter=10,
@@ -48,4 +65,29 @@ EXPERIMENT = Experiment(
     run=run,
     columns={"variant": "GRPO with all changes up to this one"} | COLUMNS,
     settings={"task": "chain", "every": 5, **DIALS},
+    claims={
+        "clip-higher, overlong and token loss change little: under 0.03": lambda rows: (
+            all(
+                abs(end(rows, name) - end(rows, "GRPO without KL")).max() < 0.03
+                for name in ("+ clip-higher", "+ overlong", "+ token loss")
+            )
+        ),
+        "per round, dynamic sampling ends highest in every seed": lambda rows: all(
+            (end(rows, "+ dynamic sampling") > end(rows, name)).all()
+            for name in list(CHANGES)[:-1]
+        ),
+        "it samples more than twice the tokens": lambda rows: (
+            final(rows, "tokens", variant="+ dynamic sampling").min()
+            > 2 * final(rows, "tokens", variant="GRPO without KL").max()
+        ),
+        "at equal tokens it does not help: below GRPO in four seeds of five": (
+            lambda rows: (
+                (
+                    at_equal_tokens(rows, "+ dynamic sampling", "GRPO without KL")
+                    < end(rows, "GRPO without KL")
+                ).sum()
+                == 4
+            )
+        ),
+    },
 )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..algorithms import ALGORITHMS
-from ..lab import Experiment
+from ..lab import Experiment, final
 from ._chain import COLUMNS, learn
 
 DIALS = {"steps": 50, "prompts": 32, "group_size": 8, "lr": 1e-3}
@@ -13,6 +13,11 @@ NOTHING = 1e-12  # measures the KL without paying for it
 def run(variant, seed, quick, checkpoint):
     row = replace(ALGORITHMS["GRPO"], kl_coef=variant["beta"] or NOTHING)
     return learn(row, seed, quick, checkpoint, **DIALS)
+
+
+def end(rows, beta, column="success"):
+    """A column at the end of each seed, a mean of the last ten rounds."""
+    return final(rows, column, last=2, beta=beta)
 
 
 EXPERIMENT = Experiment(
@@ -30,4 +35,19 @@ EXPERIMENT = Experiment(
     }
     | COLUMNS,
     settings={"task": "chain", "row": "GRPO", "every": 5, **DIALS},
+    claims={
+        "from 0.04 on, more beta means less success and less KL, in every seed": (
+            lambda rows: all(
+                (end(rows, more, column) < end(rows, less, column)).all()
+                for less, more in ((0.0, 0.04), (0.04, 0.2), (0.2, 1.0))
+                for column in ("success", "ref_kl")
+            )
+        ),
+        "beta 0.01 costs under 0.02 of success": lambda rows: (
+            abs(end(rows, 0.01) - end(rows, 0.0)) < 0.02
+        ).all(),
+        "beta 1 holds the policy within half a nat and below 0.45": lambda rows: (
+            end(rows, 1.0, "ref_kl").max() < 0.5 and end(rows, 1.0).max() < 0.45
+        ),
+    },
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..algorithms import ALGORITHMS
-from ..lab import Experiment
+from ..lab import Experiment, final
 from ..losses import ppo_clip_loss
 from ._chain import COLUMNS, learn
 
@@ -23,6 +23,11 @@ def run(variant, seed, quick, checkpoint):
     return learn(ROWS[variant["ratio"]], seed, quick, checkpoint, **DIALS)
 
 
+def end(rows, ratio, column="success"):
+    """A column at the end of each seed, a mean of the last ten rounds."""
+    return final(rows, column, last=2, ratio=ratio)
+
+
 EXPERIMENT = Experiment(
     name="reuse-ratio",
     chapter=11,
@@ -34,4 +39,22 @@ EXPERIMENT = Experiment(
     run=run,
     columns={"ratio": "which importance ratio, and its clip"} | COLUMNS,
     settings={"task": "chain", "every": 5, **DIALS},
+    claims={
+        "the paper's sequence clip stops nine tokens of ten by the last pass": (
+            lambda rows: 0.85 < end(rows, "sequence, clip 3e-4", "dead").mean() < 0.95
+        ),
+        "the token clip stops fewer than one in ten": lambda rows: (
+            end(rows, "token, clip 0.2", "dead").max() < 0.1
+        ),
+        "yet the paper's clip ends within 0.05 of the token ratio": lambda rows: (
+            abs(end(rows, "sequence, clip 3e-4") - end(rows, "token, clip 0.2")) < 0.05
+        ).all(),
+        "a hundred times wider, the sequence ratio is within 0.03 of the token ratio": (
+            lambda rows: (
+                abs(end(rows, "sequence, clip 0.03") - end(rows, "token, clip 0.2"))
+                < 0.03
+            ).all()
+        ),
+        "CISPO drops no token": lambda rows: end(rows, "CISPO", "dead").max() == 0,
+    },
 )
