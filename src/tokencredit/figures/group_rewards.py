@@ -5,8 +5,8 @@ import torch
 from tokencredit import group_relative
 from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-SIZE = 6  # answers in the group
-START = (1, 1, 0, 0, 0, 0)
+SIZE = 5  # answers in the group
+START = (1, 0, 0, 0, 0)
 
 
 def advantages(rewards, scale):
@@ -42,8 +42,8 @@ def figure():
     left.axhline(0, color=COLORS["ink"], linewidth=0.6)
     left.set(xlim=(-0.6, SIZE - 0.4), ylim=(-2.2, 2.2), ylabel="$A_i$")
     left.set_xticks(places, [f"$R_{k + 1}$" for k in places])
-    left.text(5.4, 1.85, r"$R - \mu$", color=COLORS["grey"], ha="right")
-    left.text(5.4, 1.5, r"$(R - \mu)/\sigma$", color=COLORS["blue"], ha="right")
+    left.text(4.4, 1.85, r"$R - \mu$", color=COLORS["grey"], ha="right")
+    left.text(4.4, 1.5, r"$(R - \mu)/\sigma$", color=COLORS["blue"], ha="right")
     dots = []
     shares = [k / SIZE for k in range(SIZE + 1)]
     groups = [[1.0] * k + [0.0] * (SIZE - k) for k in range(SIZE + 1)]
@@ -56,8 +56,8 @@ def figure():
     right.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.1), xlabel="$q$")
     right.set_ylabel(r"$\overline{|A|}$")
 
-    def update(r1=1, r2=1, r3=0, r4=0, r5=0, r6=0):
-        rewards = [float(r) for r in (r1, r2, r3, r4, r5, r6)]
+    def update(r1=1, r2=0, r3=0, r4=0, r5=0):
+        rewards = [float(r) for r in (r1, r2, r3, r4, r5)]
         q = sum(rewards) / SIZE
         sizes = []
         for bars, dot, scale in zip((plain, scaled), dots, (False, True), strict=True):
@@ -67,11 +67,11 @@ def figure():
             dot.set_data([q], [pull(scores)])
             sizes.append(scores)
         return {
-            "share": q,
+            "q": q,
             "up": max(sizes[1]),
             "down": min(sizes[1]),
-            "pull": pull(sizes[0]),
-            "pull_scaled": pull(sizes[1]),
+            "plain": pull(sizes[0]),
+            "scaled": pull(sizes[1]),
         }
 
     return fig, update
@@ -94,17 +94,17 @@ EXPLORER = Explorer(
         "en": "From a group's rewards to advantages, with and without the std",
     },
     readout={
-        "zh": "答对的比例 {share:.2f}；除以标准差后，最大的优势 {up:+.2f}，"
-        "最小的 {down:+.2f}；整组的拉力：不除 {pull:.2f}，除 {pull_scaled:.2f}",
-        "en": "share right {share:.2f}; divided by the std the largest advantage is "
-        "{up:+.2f}, the smallest {down:+.2f}; pull of the group: plain {pull:.2f}, "
-        "divided {pull_scaled:.2f}",
+        "zh": "答对的比例 {q:.2f}；除以标准差后，最大的优势 {up:+.2f}，"
+        "最小的 {down:+.2f}；整组的拉力：不除 {plain:.2f}，除 {scaled:.2f}",
+        "en": "share right {q:.2f}; divided by the std the largest advantage is "
+        "{up:+.2f}, the smallest {down:+.2f}; pull of the group: plain {plain:.2f}, "
+        "divided {scaled:.2f}",
     },
     alt={
-        "zh": "左：六条回答的优势，灰柱只减均值，蓝柱再除以标准差。"
+        "zh": "左：五条回答的优势，灰柱只减均值，蓝柱再除以标准差。"
         "右：整组优势的平均大小随答对比例的变化，灰色不除、蓝色除以标准差，"
         "大圆点是当前这一组。",
-        "en": "Left: the advantages of six answers, grey bars centred only, blue bars "
+        "en": "Left: the advantages of five answers, grey bars centred only, blue bars "
         "divided by the standard deviation as well. Right: the mean size of the "
         "group's advantages over the share of right answers, grey and blue likewise, "
         "a large dot at the current group.",
