@@ -135,6 +135,8 @@ def check_figure(place: str, figure: dict) -> Iterator[str]:
                 yield f"{place}: figure.{key} has no {lang!r} text: write it"
         if words and HAN.search(words.get("en", "")):
             yield f"{place}: Chinese in figure.{key}.en: translate it"
+        if narrow := narrow_marks((words or {}).get("zh", "")):
+            yield f"{place}: half-width punctuation in figure.{key}.zh: {narrow!r}"
 
 
 def check_notebook(notebook: dict) -> Iterator[str]:

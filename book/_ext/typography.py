@@ -123,6 +123,9 @@ def rewrite(path: Path) -> None:
             if bilingual.language_of(cell) == "zh":
                 wide = full_width(bilingual.text_of(cell))
                 cell["source"] = wide.splitlines(keepends=True)
+            for words in cell["metadata"].get("figure", {}).values():
+                if isinstance(words, dict) and "zh" in words:
+                    words["zh"] = full_width(words["zh"])
         wide = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
     else:
         lang, lines = None, []
