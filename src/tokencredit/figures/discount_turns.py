@@ -97,8 +97,9 @@ def figure():
             gap.set_bounds(start - 0.5, 0, count, 1)
         for t, bar in enumerate(bars):
             bar.set_height(found["action"][t] if t in live else 0.0)
-        every.set_data(live, [found["every"][t] for t in live])
-        turn.set_data(live, [found["turn"][t] for t in live])
+        places = live + live[-1:] * (2 * max(WRITTEN) - len(live))  # always as many
+        every.set_data(places, [found["every"][t] for t in places])
+        turn.set_data(places, [found["turn"][t] for t in places])
         first = {
             rule: [credits(g, written, tool)[rule][BEFORE] for g in GAMMAS]
             for rule in RULES
