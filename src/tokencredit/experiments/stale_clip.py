@@ -1,4 +1,4 @@
-"""Chapter 12: a sampler that lags eight rounds behind, under three kinds of clip."""
+"""Chapter 12: a sampler that lags eight rounds behind, under four kinds of clip."""
 
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,9 @@ ROWS = {
         FIXED, loss=partial(ppo_clip_loss, clip_low=0.2, clip_high=0.28)
     ),
     "balanced": ALGORITHMS["BAPO"],
+    "fixed wide": replace(  # the widest bounds the rule may choose, all the time
+        FIXED, loss=partial(ppo_clip_loss, clip_low=0.4, clip_high=2.0)
+    ),
 }
 
 
@@ -32,6 +35,7 @@ EXPERIMENT = Experiment(
     },
     variants=tuple({"clip": name} for name in ROWS),
     run=run,
-    columns={"clip": "fixed range, clip-higher, or BAPO's rule"} | COLUMNS,
+    columns={"clip": "fixed range, clip-higher, BAPO's rule, or fixed and wide"}
+    | COLUMNS,
     settings={"task": "chain", "every": 8, **DIALS},
 )
