@@ -115,13 +115,13 @@ EXPLORER = Explorer(
         "en": "Six rules: the weight of a token, the share of an answer",
     },
     readout={
-        "zh": "1/(S n)：短回答的词元 {short_sequence:.4f}，"
+        "zh": "按回答平均：短回答的词元 {short_sequence:.4f}，"
         "长回答的 {long_sequence:.6f}，长回答占 {share_sequence:.4f}；"
-        "1/N：每个词元 {token:.6f}，长回答占 {share_token:.4f}",
-        "en": "1/(S n): a token of a short answer {short_sequence:.4f}, "
+        "按词元平均：每个词元 {token:.6f}，长回答占 {share_token:.4f}",
+        "en": "mean of means: a token of a short answer {short_sequence:.4f}, "
         "of the long one {long_sequence:.6f}, "
         "share of the long one {share_sequence:.4f}; "
-        "1/N: every token {token:.6f}, share of the long one {share_token:.4f}",
+        "token mean: every token {token:.6f}, share of the long one {share_token:.4f}",
     },
     alt={
         "zh": "左图：六种规则各一行，蓝圈是短回答一个词元的权重，"

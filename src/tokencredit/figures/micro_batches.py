@@ -80,8 +80,8 @@ EXPLORER = Explorer(
     readout={
         "zh": "逐批取平均时，第一条回答的词元权重是应有的 {first:.2f} 倍，"
         "第四条的是 {last:.2f} 倍，两者之比 {between:.1f}；除以全局计数时处处是 1",
-        "en": "with means of parts a token of the first answer weighs {first:.2f} of "
-        "what it should, of the fourth {last:.2f}, a ratio of {between:.1f}; "
+        "en": "with means of parts a token of the first answer weighs {first:.2f} "
+        "times what it should, of the fourth {last:.2f} times, ratio {between:.1f}; "
         "with global counts 1 everywhere",
     },
     alt={
