@@ -783,6 +783,12 @@ def test_tensors_cross_bit_for_bit(dtype, shape):
     )
 
 
+def test_an_expanded_tensor_of_one_number_crosses():
+    value = torch.ones(()).expand(1, 1)  # what sum().backward() leaves in grad
+    back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))
+    assert back.tolist() == [[1.0]]
+
+
 def test_nan_and_infinities_cross_in_tensors():
     value = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0]).t()
     back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))

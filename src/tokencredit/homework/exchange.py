@@ -57,7 +57,8 @@ def encode(value, leaves: list | None = None):
 
 
 def encode_tensor(value: torch.Tensor, leaves: list | None) -> dict:
-    flat = value.detach().cpu().contiguous().reshape(-1)
+    dense = value.detach().cpu().clone(memory_format=torch.contiguous_format)
+    flat = dense.reshape(-1)  # an expanded tensor of one number has stride 0
     if flat.numel() * flat.element_size() > MESSAGE_LIMIT // 2:
         raise Unsendable(f"Tensor of shape {tuple(value.shape)}")
     data = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
