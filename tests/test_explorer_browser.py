@@ -154,9 +154,8 @@ def test_without_javascript_the_start_state_is_shown(browser, http):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{http}zh/index.html")
-    for figure, name in zip(
-        page.locator(".xp").all(), [*figure_names(), figure_names()[0]], strict=True
-    ):
+    names = [*figure_names(), "gae"]
+    for figure, name in zip(page.locator(".xp").all(), names, strict=True):
         explorer = explore(name)
         _, update = explorer.make()
         says = explorer.say("zh", update(explorer.start))
