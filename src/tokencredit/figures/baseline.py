@@ -90,7 +90,7 @@ def figure():
         curve.set_data(BASELINES, [mean_variance(tilt, level, x)[1] for x in BASELINES])
         mean.set_xdata([average, average])
         star.set_xdata([best, best])
-        mean_name.set_text(r"$\mathbb{E}[R]$ ")
+        mean_name.set_text(r"$\mathrm{E}[R]$ ")
         star_name.set_text(" $b^*$")
         mean_name.set_x(average)
         star_name.set_x(best)

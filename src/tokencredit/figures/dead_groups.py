@@ -35,7 +35,7 @@ def figure():
     (curve,) = draws.plot(CHANCES, [1] * len(CHANCES), color=COLORS["blue"])
     (here,) = draws.plot([0], [1], "o", color=COLORS["vermilion"])
     draws.set(yscale="log", xlim=(0, 1), ylim=(0.9, 60), xlabel="$p$")
-    draws.set(ylabel=r"$\mathbb{E}[k]$")
+    draws.set(ylabel=r"$\mathrm{E}[k]$")
     draws.set_yticks([1, 10, 50], ["1", "10", "50"])
     draws.minorticks_off()
 
