@@ -73,8 +73,8 @@ def figure():
     right.set(xlim=(0.48, 1.02), ylim=(0, 1.18), xlabel=r"$\gamma$")
     right.set_ylabel("$G$")
     signs = {
-        "action": (r"$\gamma^{\,m}$", "blue"),
-        "every": (r"$\gamma^{\,t}$", "vermilion"),
+        "action": (r"$\gamma^{\,c}$", "blue"),
+        "every": (r"$\gamma^{\,l}$", "vermilion"),
         "turn": (r"$\gamma^{\,k}$", "green"),
     }
     curves = {}
