@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from tokencredit.figures._style import RC, draw_png, unsign_zero
 
 Words = dict[str, str]
-State = dict[str, float]
+State = dict[str, float | str]
 
 
 class FigureError(ValueError):
@@ -28,18 +28,19 @@ class Dial:
 
     Args:
         key: the argument of ``update`` that it sets.
-        values: what it can be in the book, in the order of the slider.
+        values: what it can be in the book, in the order of the slider: numbers, or
+            short words that are the same in every language, with an empty `fmt`.
         start: the value it begins with, one of `values`.
         symbol: short sign in every language, e.g. "γ".
         name: what the symbol means, per language.
         fmt: how a value is written, a format specification.
         fine: whether a live kernel may go between the values; by default where
-            there are more than three.
+            there are more than three numbers.
     """
 
     key: str
-    values: Sequence[float]
-    start: float
+    values: Sequence[float | str]
+    start: float | str
     symbol: str
     name: Words
     fmt: str = "g"
@@ -48,7 +49,8 @@ class Dial:
     def __post_init__(self):
         object.__setattr__(self, "values", tuple(self.values))
         if self.fine is None:
-            object.__setattr__(self, "fine", len(self.values) > 3)
+            words = any(isinstance(value, str) for value in self.values)
+            object.__setattr__(self, "fine", len(self.values) > 3 and not words)
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise FigureError(f"dial {self.key!r}: needs two or more different values")
         if self.start not in self.values:
@@ -63,7 +65,7 @@ class Dial:
                 f"dial {self.key!r}: two values are written the same in {labels}"
             )
 
-    def label(self, value: float) -> str:
+    def label(self, value: float | str) -> str:
         """The value as a reader sees it."""
         return format(value, self.fmt)
 
@@ -132,7 +134,7 @@ class Explorer:
 
     def where(self, state: State) -> str:
         """The figure and the state, as an error message begins."""
-        values = ", ".join(f"{key}={value:g}" for key, value in state.items())
+        values = ", ".join(f"{d.key}={d.label(state[d.key])}" for d in self.dials)
         return f"figure {self.name!r} at {values}"
 
     def say(self, language: str, numbers: dict[str, float]) -> str:
