@@ -73,7 +73,7 @@ def figure():
     (mean,) = gap_ax.plot([0.2, COUNT + 0.8], [0, 0], color=COLORS["vermilion"])
     gap_ax.text(0.5, -4.1, r"$\log s$", color=COLORS["vermilion"])
     weight_ax.set(xlim=(0.2, COUNT + 0.8), ylim=(-0.2, 5.8), xlabel="$t$")
-    weight_ax.set_ylabel(r"$\partial L\,/\,(A\,\partial \log\pi_t)$")
+    weight_ax.set_ylabel(r"$-\partial L\,/\,(A\,\partial \log\pi_t)$")
     marks = {}
     for name, marker, color, size in (
         ("GRPO", "o", "blue", 7),
