@@ -6,8 +6,10 @@ import torch
 
 from .checks import floats, number, require, rewards_only_where, token_mask
 from .groups import group_rewards
-from .returns import bootstrap, by_rows, everywhere, next_sum, select
+from .returns import bootstrap, by_rows, decays, everywhere, next_sum, select
 from .shapes import GroupIds, PerSequence, PerToken, TokenMask
+
+TINY = 1e-154  # a deviation this small has a square of 0: so that 0 / std is 0
 
 
 def gae(
@@ -52,11 +54,11 @@ def gae(
     gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
     rewards_only_where(mask, rewards, "live tokens")
     last = bootstrap(last_values, rewards)
-    keep = torch.full((), gamma * lam, dtype=rewards.dtype, device=rewards.device)
 
     def rows(rewards, values, mask, last):
-        mixed = torch.lerp(values, rewards, lam)  # lam r + (1 - lam) V
-        returns = rewards.add(next_sum(mixed, keep, mask, last), alpha=gamma)
+        decay = decays(gamma * lam, mask, rewards)
+        mixed = select(mask, torch.lerp(values, rewards, lam))  # lam r + (1 - lam) V
+        returns = rewards.add(next_sum(mixed, decay, last), alpha=gamma)
         return select(mask, returns.sub_(values))
 
     return by_rows(rows, rewards.detach(), values.detach(), mask, last)
@@ -117,9 +119,9 @@ def turn_gae(
     values = values.detach()
     turns = gae(rewards, values, turn_ends, gamma=turn_gamma, lam=lam)
     rewards = torch.where(turn_ends, turns + values, 0)
-    mixed = lam * rewards + (1 - lam) * values
-    keep = torch.full_like(values, gamma * lam).masked_fill(turn_ends, 0)
-    mixed_next = next_sum(mixed, keep, mask, bootstrap(None, rewards))
+    mixed = select(mask, torch.lerp(values, rewards, lam))
+    decay = decays(gamma * lam, mask, rewards).masked_fill_(turn_ends, 0)
+    mixed_next = next_sum(mixed, decay, bootstrap(None, rewards))
     returns = torch.where(turn_ends, rewards, gamma * mixed_next)
     return torch.where(mask, returns - values, 0)
 
@@ -156,7 +158,7 @@ def group_relative(
     eps = number("eps", eps)
     index, _, centred, std = group_rewards(rewards, groups)
     if scale:
-        centred = centred / torch.where(std > 0, std + eps, 1)[index]
+        centred = centred / (std + max(eps, TINY)).take(index)
     return centred.to(torch.promote_types(rewards.dtype, torch.float32))
 
 
@@ -184,5 +186,5 @@ def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
     tensor([ 1.0000, -0.5000, -0.5000])
     """
     index, size, centred, _ = group_rewards(rewards, groups)
-    advantages = centred * (size / (size - 1).clamp(min=1))[index]
+    advantages = centred * (size / (size - 1).clamp(min=1)).take(index)
     return advantages.to(torch.promote_types(rewards.dtype, torch.float32))

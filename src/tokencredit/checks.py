@@ -22,23 +22,25 @@ def describe(value):
     return f"{type(value).__name__} {value!r}"[:60]
 
 
+def refuse(name, allowed, value):
+    """Raise: the argument, what is allowed, what came."""
+    raise ValueError(f"{name} must be {allowed}; got {describe(value)}")
+
+
 def require(condition, name, allowed, value):
-    """Raise unless `condition`: the argument, what is allowed, what came."""
+    """Refuse unless `condition`."""
     if not condition:
-        raise ValueError(f"{name} must be {allowed}; got {describe(value)}")
+        refuse(name, allowed, value)
 
 
 def tensor(name, value, dtypes, kind, *, ndim=None, like=None):
     """One tensor of the right kind, number of axes, and shape and device of `like`."""
     require(isinstance(value, Tensor), name, f"a tensor of {kind}", value)
     require(value.dtype in dtypes, name, f"a tensor of {kind}", value)
-    if ndim is not None:
-        axes = {1: "[B]", 2: "[B, T]"}[ndim]
-        require(value.ndim == ndim, name, f"of shape {axes}", value)
-    if like is not None:
-        place = f"of shape {list(like.shape)} on {like.device}"
-        same = value.shape == like.shape and value.device == like.device
-        require(same, name, place, value)
+    if ndim is not None and value.ndim != ndim:
+        refuse(name, "of shape " + {1: "[B]", 2: "[B, T]"}[ndim], value)
+    if like is not None and (value.shape, value.device) != (like.shape, like.device):
+        refuse(name, f"of shape {list(like.shape)} on {like.device}", value)
     return value
 
 
@@ -73,13 +75,12 @@ def number(name, value, low=0.0, high=math.inf, *, open_low=False):
     Traceback (most recent call last):
     ValueError: gamma must be a number in [0, 1]; got float 1.5
     """
-    left = "(" if open_low else "["
-    right = ")" if high == math.inf else "]"
-    allowed = f"a number in {left}{low:g}, {high:g}{right}"
     real = isinstance(value, Real) and not isinstance(value, bool)
-    require(real and math.isfinite(value), name, allowed, value)
-    require(low <= value <= high, name, allowed, value)
-    require(value != low or not open_low, name, allowed, value)
+    inside = real and math.isfinite(value) and low <= value <= high
+    if not inside or (open_low and value == low):
+        left = "(" if open_low else "["
+        right = ")" if high == math.inf else "]"
+        refuse(name, f"a number in {left}{low:g}, {high:g}{right}", value)
     return float(value)
 
 
@@ -92,8 +93,8 @@ def choice(name, value, allowed):
 
 def rewards_only_where(allowed, rewards, where):
     """No reward off the allowed tokens: it would vanish (NaN does not count as 0)."""
-    vanishing = rewards.ne(0) > allowed
-    if bool(vanishing.any()):
+    vanishing = rewards.ne(0) & ~allowed
+    if vanishing.count_nonzero():  # several times faster than any()
         row, column = vanishing.nonzero()[0].tolist()
         raise ValueError(
             f"rewards must be 0 except on {where}, or they vanish; "

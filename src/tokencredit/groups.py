@@ -16,7 +16,7 @@ class Groups(NamedTuple):
     """Rewards, group by group, in float64."""
 
     index: Tensor  # [B]: which group a sequence belongs to, 0 .. G-1
-    size: Tensor  # [G], in float64: a quotient of integers is float32
+    size: Tensor  # [G], in float64: a quotient of integers would be float32
     centred: Tensor  # [B]: reward minus the mean of its group
     std: Tensor  # [G]: with n - 1; 0 for a group of one
 
@@ -34,14 +34,16 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     group_ids(groups, rewards)
     rewards = rewards.detach().double()
     _, index, size = groups.unique(return_inverse=True, return_counts=True)
-    member = rewards.new_empty(len(size)).index_put_((index,), rewards)
-    shifted = rewards - member[index]
-    require(math.isfinite(shifted.sum()), "rewards", "finite", rewards)
-    centred = shifted - (total(shifted, index, size) / size)[index]
+    size = size.double()
+    member = torch.empty_like(size).scatter_(0, index, rewards)
+    shifted = rewards - member.take(index)
+    mean = total(shifted, index, size) / size
+    require(math.isfinite(mean.sum()), "rewards", "finite", rewards)
+    centred = shifted - mean.take(index)
     var = total(centred.square(), index, size) / (size - 1).clamp(min=1)
-    return Groups(index, size.double(), centred, var.sqrt())
+    return Groups(index, size, centred, var.sqrt())
 
 
 def total(x, index, size):
     """Sum of x per group."""
-    return torch.zeros_like(size, dtype=x.dtype).index_add_(0, index, x)
+    return torch.zeros_like(size).index_add_(0, index, x)

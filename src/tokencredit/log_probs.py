@@ -12,33 +12,33 @@ CHUNK = 1 << 18  # logits handled at once: a megabyte of float32 stays in cache
 
 
 class TokenLogProbs(torch.autograd.Function):
-    """log pi(y) = z_y - logsumexp(z), row chunk by row chunk, forward and backward."""
+    """log pi(y) row chunk by row chunk; backward computes the softmax again."""
 
     @staticmethod
     def forward(ctx, logits, tokens, temperature):
         """Keep one number per row, not one per word."""
         dtype = torch.promote_types(logits.dtype, torch.float32)
-        log_z = torch.empty(len(logits), dtype=dtype, device=logits.device)
-        rows = max(1, CHUNK // logits.shape[1])
-        for z, out in zip(logits.split(rows), log_z.split(rows), strict=True):
-            torch.logsumexp(z.to(dtype) / temperature, dim=1, out=out)
-        ctx.save_for_backward(logits, tokens, log_z)
+        taken = torch.empty(tokens.shape, dtype=dtype, device=logits.device)
+        rows = max(1, CHUNK // max(1, logits.shape[1]))
+        chunks = (x.split(rows) for x in (logits, tokens, taken))
+        for z, y, out in zip(*chunks, strict=True):
+            log_p = (z.to(dtype) / temperature).log_softmax(1)
+            torch.gather(log_p, 1, y, out=out)
+        ctx.save_for_backward(logits, tokens)
         ctx.rows, ctx.temperature = rows, temperature
-        taken = logits.gather(1, tokens[:, None])[:, 0].to(dtype)
-        return taken / temperature - log_z
+        return taken
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
         """d log pi(y) / dz = (onehot(y) - softmax(z)) / temperature."""
-        logits, tokens, log_z = ctx.saved_tensors
-        grad = grad / ctx.temperature
+        logits, tokens = ctx.saved_tensors
+        scale, minus_one = grad / -ctx.temperature, torch.full_like(grad, -1)
         grad_logits = torch.empty_like(logits)
-        chunks = (x.split(ctx.rows) for x in (logits, tokens, log_z, grad, grad_logits))
-        for z, y, norm, g, out in zip(*chunks, strict=True):
-            p = (z.to(norm.dtype) / ctx.temperature).sub_(norm[:, None]).exp_()
-            p.mul_(-g[:, None]).scatter_add_(1, y[:, None], g[:, None])
-            out.copy_(p)
+        inputs = (logits, tokens, scale, minus_one, grad_logits)
+        for z, y, c, hot, out in zip(*(x.split(ctx.rows) for x in inputs), strict=True):
+            p = (z.to(grad.dtype) / ctx.temperature).softmax(1)
+            torch.mul(p.scatter_add_(1, y, hot), c, out=out)
         return grad_logits, None, None
 
 
@@ -83,7 +83,7 @@ def token_log_probs(
                 f"tokens must be ids in [0, {vocabulary}); got {low} to {high}"
             )
     flat = logits.reshape(tokens.numel(), vocabulary)
-    taken = TokenLogProbs.apply(flat, tokens.reshape(-1).long(), temperature)
+    taken = TokenLogProbs.apply(flat, tokens.reshape(-1, 1).long(), temperature)
     return taken.reshape(tokens.shape)
 
 
