@@ -214,6 +214,9 @@ def canonical(html: str) -> list[list]:
             target = re.search(r"#([\w-]+)", value)
             if target and name in ("href", "clip-path"):
                 value = [attributes_of(e) for e in defined[target[1]].iter()]
+            elif target and "url(" in value:  # a hatch
+                hatch = [attributes_of(e) for e in defined[target[1]].iter()]
+                value = [value.replace(target[0], ""), hatch]
             if name not in skip:
                 yield name, value
 
