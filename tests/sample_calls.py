@@ -124,6 +124,11 @@ CALLS = {
         GAE | {"turn_ends": ENDS},
         bad={"gamma": UNIT, "lam": UNIT, "turn_gamma": UNIT},
     ),
+    "group_turns": Call(
+        tc.group_turns,
+        {"rewards": REWARDS, "mask": MASK, "turn_ends": ENDS, "groups": GROUPS},
+        bad={"eps": (-1e-6,), "scale": (1, "yes")},
+    ),
     "group_relative": Call(
         tc.group_relative,
         GROUPED,

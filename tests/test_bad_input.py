@@ -129,7 +129,7 @@ def test_a_dial_that_is_no_finite_number(name, argument, value):
 
 
 @pytest.mark.parametrize(
-    "name", ["discounted_return", "gae", "turn_gae", "token_advantages"]
+    "name", ["discounted_return", "gae", "turn_gae", "group_turns", "token_advantages"]
 )
 @pytest.mark.parametrize("reward", [1.0, -1e-30, math.nan, math.inf])
 def test_a_reward_on_a_masked_token_would_vanish(name, reward):
@@ -146,22 +146,27 @@ def test_a_masked_reward_of_minus_zero_is_zero(name):
     assert CALLS[name](inputs).isfinite().all()
 
 
-def test_a_turn_ends_on_a_live_token_and_no_live_token_follows_the_last():
-    inputs = CALLS["turn_gae"].inputs()
+BY_TURN = pytest.mark.parametrize("name", ["turn_gae", "group_turns"])
+
+
+@BY_TURN
+def test_a_turn_ends_on_a_live_token_and_no_live_token_follows_the_last(name):
+    inputs = CALLS[name].inputs()
     masked = inputs["turn_ends"] | ~inputs["mask"]
-    refuse("turn_gae", inputs | {"turn_ends": masked}, "turn_ends")
+    refuse(name, inputs | {"turn_ends": masked}, "turn_ends")
     none = torch.zeros_like(inputs["mask"])
     zero = torch.zeros_like(inputs["rewards"])
-    refuse("turn_gae", inputs | {"turn_ends": none, "rewards": zero}, "turn_ends")
+    refuse(name, inputs | {"turn_ends": none, "rewards": zero}, "turn_ends")
 
 
+@BY_TURN
 @pytest.mark.parametrize("reward", [1.0, math.nan])
-def test_a_reward_stands_on_a_turn_end(reward):
-    inputs = CALLS["turn_gae"].inputs()
+def test_a_reward_stands_on_a_turn_end(name, reward):
+    inputs = CALLS[name].inputs()
     off = inputs["mask"] & ~inputs["turn_ends"]
     row, column = off.nonzero()[0]
     inputs["rewards"][row, column] = reward
-    refuse("turn_gae", inputs, "rewards")
+    refuse(name, inputs, "rewards")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ log_probs    token_log_probs, entropy
 rewards      soft_overlong
 filters      dynamic_sampling, top_variance
 returns      discounted_return
-advantages   gae, turn_gae, group_relative, leave_one_out
+advantages   gae, turn_gae, group_relative, group_turns, leave_one_out
 ratios       token_log_ratio, sequence_log_ratio
 losses       reinforce_loss, ppo_clip_loss, cispo_loss, value_loss, balanced_clip
 kl           kl_penalty
 aggregate    aggregate_loss, loss_denominator
-algorithms   ALGORITHMS, Algorithm, with_critic, shaped_rewards, token_advantages,
-             policy_loss
+algorithms   ALGORITHMS, Algorithm, with_critic, with_turn_groups, shaped_rewards,
+             token_advantages, policy_loss
 diagnostics  DIAGNOSTICS, clip_fraction, approximate_kl, mean_entropy,
              explained_variance, ratio_range, effective_sample_size,
              group_reward_std, zero_variance_share
@@ -22,7 +22,7 @@ B sequences, T token positions; `mask` is True where the policy chose the token.
 Masked positions may hold anything; outputs are 0 there.
 """
 
-from .advantages import gae, group_relative, leave_one_out, turn_gae
+from .advantages import gae, group_relative, group_turns, leave_one_out, turn_gae
 from .aggregate import AGGREGATIONS, aggregate_loss, loss_denominator
 from .algorithms import (
     ALGORITHMS,
@@ -31,6 +31,7 @@ from .algorithms import (
     shaped_rewards,
     token_advantages,
     with_critic,
+    with_turn_groups,
 )
 from .diagnostics import (
     DIAGNOSTICS,
@@ -77,6 +78,7 @@ __all__ = [
     "gae",
     "group_relative",
     "group_reward_std",
+    "group_turns",
     "kl_penalty",
     "leave_one_out",
     "loss_denominator",
@@ -98,5 +100,6 @@ __all__ = [
     "turn_gae",
     "value_loss",
     "with_critic",
+    "with_turn_groups",
     "zero_variance_share",
 ]

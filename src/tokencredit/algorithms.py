@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 
-from .advantages import gae, group_relative, leave_one_out, turn_gae
+from .advantages import gae, group_relative, group_turns, leave_one_out, turn_gae
 from .aggregate import AGGREGATIONS, aggregate_loss
 from .checks import FLOATS, floats, require, rewards_only_where, tensor, token_mask
 from .filters import dynamic_sampling, top_variance
@@ -48,8 +48,10 @@ class Algorithm:
     )
     credit: str = field(
         metadata={
-            "zh": '信用的单位："sequence" 整条回答，"token" 词元，"turn" 轮次',
-            "en": 'credit per "sequence", "token" or "turn"; the last two: a critic',
+            "zh": '信用的单位："sequence" 整条回答，"turn-group" 组内轮次，'
+            '"token" 词元，"turn" 轮次（后两者要价值网络）',
+            "en": 'credit per "sequence", per turn within the group ("turn-group"), '
+            'per "token" or "turn" (the last two: a critic)',
         }
     )
     advantage: Callable = field(metadata={"zh": "优势", "en": "advantage"})
@@ -92,7 +94,7 @@ class Algorithm:
     @property
     def critic(self) -> bool:
         """Whether a value function is trained."""
-        return self.credit != "sequence"
+        return self.credit in ("token", "turn")
 
 
 def plain_reward(rewards: PerSequence, groups: GroupIds) -> PerSequence:
@@ -390,6 +392,35 @@ def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
     )
 
 
+def with_turn_groups(row: Algorithm) -> Algorithm:
+    """The same row with credit per turn inside the group, no critic 组内按轮计分.
+
+    Args:
+        row: an entry of ALGORITHMS without a critic.
+
+    Returns:
+        A row with its own name; everything else is as in `row`.
+
+    Raises:
+        ValueError: a row with a critic.
+
+    >>> with_turn_groups(STARPO).name
+    'StarPO + turn groups'
+    """
+    require(not row.critic, "row", "a row without a critic", row.name)
+    return replace(
+        row,
+        name=f"{row.name} + turn groups",
+        credit="turn-group",
+        advantage=partial(group_turns, scale=True, eps=1e-6),
+        sources=row.sources
+        | {
+            "credit": "every turn is a step of process supervision",
+            "advantage": "DeepSeekMath sec. 4.1.3; sample std and eps as GRPO",
+        },
+    )
+
+
 # ---- what is done with a row ---------------------------------------------------
 
 
@@ -464,18 +495,22 @@ def token_advantages(
     """One advantage per token, as the row says 每个词元的优势.
 
     Credit per sequence: the reward of the row of tokens, compared within its group, on
-    every live token. Credit per token or turn: GAE. Call it once per rollout, on the
-    whole batch; then values + advantages are the critic's targets, and
-    `masked_whiten` follows if `row.whiten`.
+    every live token. Credit per turn-group: what the turns from here on earned,
+    compared within the group. Credit per token or turn: GAE. Where credit goes by
+    turns, what was earned inside a turn (a KL penalty) counts at its end.
+
+    Call it once per rollout, on the whole batch; then values + advantages are the
+    critic's targets, and `masked_whiten` follows if `row.whiten`.
 
     Args:
         row: an entry of ALGORITHMS.
         rewards: on the token that earned them, 0 where masked.
         mask: True where the policy chose the token.
-        groups: which prompt a sequence answers; needed for credit per sequence.
+        groups: which prompt a sequence answers; needed without a critic.
         values: the critic's, when the batch was sampled; needed otherwise.
         last_values: V after truncated rows, 0 for terminated ones (credit per token).
-        turn_ends: True on the last token of each turn; needed for credit per turn.
+        turn_ends: True on the last token of each turn; needed where credit goes by
+            turns.
 
     Returns:
         Advantages, 0 where masked, not whitened, without gradient.
@@ -494,10 +529,29 @@ def token_advantages(
         rewards_only_where(mask, rewards, "live tokens")
         scores = row.advantage(rewards.sum(1), needed("groups", groups, row))
         return torch.where(mask, scores[:, None], 0)
+    if row.credit in ("turn", "turn-group"):
+        ends = token_mask(needed("turn_ends", turn_ends, row), rewards, "turn_ends")
+        rewards_only_where(mask, rewards, "live tokens")
+        rewards = per_turn(rewards, ends)
+    if row.credit == "turn-group":
+        return row.advantage(rewards, mask, ends, needed("groups", groups, row))
     values = needed("values", values, row)
     if row.credit == "turn":
-        return row.advantage(rewards, values, mask, needed("turn_ends", turn_ends, row))
+        return row.advantage(rewards, values, mask, ends)
     return row.advantage(rewards, values, mask, last_values=last_values)
+
+
+def per_turn(rewards: PerToken, turn_ends: TokenMask) -> PerToken:
+    """Everything a turn earned, on its last token; nothing may follow the last turn.
+
+    >>> ends = torch.tensor([[False, True, False, True]])
+    >>> per_turn(torch.tensor([[1.0, 2.0, 0.0, 4.0]]), ends)
+    tensor([[0., 3., 0., 4.]])
+    """
+    turn = turn_ends.cumsum(1) - turn_ends.long()
+    sums = torch.zeros(len(rewards), rewards.shape[1] + 1, dtype=rewards.dtype)
+    sums = sums.scatter_add(1, turn, rewards)
+    return torch.where(turn_ends, sums.gather(1, turn), 0)
 
 
 def policy_loss(

@@ -47,6 +47,20 @@ class Batch:
         """Parts of at most `size` rows, in order."""
         return [self.select(slice(i, i + size)) for i in range(0, len(self), size)]
 
+    def by_length(self) -> Batch:
+        """The same rows, shortest first: parts of like length need little padding."""
+        return self.select(self._lengths().argsort(stable=True))
+
+    def trimmed(self) -> Batch:
+        """The same rows without the columns after the last live token of all."""
+        width = max([1, *self._lengths().tolist()])
+        tensors = self.tensors().items()
+        return replace(self, **{n: x[:, :width] for n, x in tensors if x.dim() == 2})
+
+    def _lengths(self) -> Tensor:
+        places = torch.arange(1, self.mask.shape[1] + 1)
+        return torch.where(self.mask, places, 0).amax(1)
+
     def shuffled(self, generator: torch.Generator | None = None) -> Batch:
         """The same rows in a random order."""
         return self.select(torch.randperm(len(self), generator=generator))

@@ -1,5 +1,7 @@
 """Sampling 采样: prompts in, a batch of answers out."""
 
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -62,12 +64,76 @@ def rollout(
     end, lengths = (lengths - 1)[groups], lengths[groups]
     logits = logits[groups, end]
     values = None if values is None else values[groups, end]
-    cache = cache.rows(groups)
+    drawn = draw(
+        policy,
+        cache.rows(groups),
+        logits,
+        values,
+        lengths,
+        limit=limit,
+        end=eos,
+        temperature=temperature,
+        generator=generator,
+    )
 
-    rows, open_ = torch.arange(len(groups)), torch.ones(len(groups), dtype=torch.bool)
-    drawn = torch.zeros(len(rows), limit, dtype=torch.long)
-    log_probs, seen = torch.zeros(2, len(rows), limit)
-    last_values = torch.zeros(len(rows))
+    live = drawn.live
+    place = lengths[:, None] + torch.arange(limit)
+    width = int((lengths + live.sum(1)).max())
+
+    def put(answers: Tensor, fill: Tensor) -> Tensor:
+        answers = answers.where(live, torch.zeros((), dtype=answers.dtype))
+        return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
+
+    empty = torch.zeros_like(ids[groups], dtype=torch.float)
+    return Batch(
+        tokens=put(drawn.tokens, ids[groups]),
+        mask=put(live, empty.bool()),
+        old_log_probs=put(drawn.log_probs, empty),
+        rewards=torch.zeros(len(groups), width),
+        groups=groups,
+        truncated=drawn.unfinished & (eos >= 0),
+        values=put(drawn.values, empty) if policy.critic else None,
+        last_values=drawn.last_values * (eos >= 0) if policy.critic else None,
+    )
+
+
+class Drawn(NamedTuple):
+    """One reply per row, and what the policy said of it."""
+
+    tokens: Tensor  # [B, limit], from the start of the reply
+    live: Tensor  # [B, limit]: up to and including the end token
+    log_probs: Tensor  # [B, limit]
+    values: Tensor  # [B, limit], 0 without a critic
+    last_values: Tensor  # [B]: V after an unfinished reply, else 0
+    unfinished: Tensor  # [B]: no end token within the limit
+
+
+def draw(
+    policy: torch.nn.Module,
+    cache,
+    logits: Tensor,
+    values: Tensor | None,
+    lengths: Tensor,
+    *,
+    limit: int,
+    end: int,
+    temperature: float,
+    generator: torch.Generator | None,
+) -> Drawn:
+    """Sample one reply per row, token by token, until `end` or the limit.
+
+    Args:
+        cache: what the rows have read, `lengths` tokens each.
+        logits, values: after the last token read, ``[B, V]`` and ``[B]``.
+        limit: most tokens of a reply.
+        end: id of the token that ends one; -1: none does.
+        temperature, generator: see `rollout`.
+    """
+    size = len(logits)
+    rows, open_ = torch.arange(size), torch.ones(size, dtype=torch.bool)
+    drawn = torch.zeros(size, limit, dtype=torch.long)
+    log_probs, seen = torch.zeros(2, size, limit)
+    last_values = torch.zeros(size)
     for t in range(limit):
         scaled = (logits / (temperature or 1.0)).log_softmax(-1)
         race = torch.empty_like(scaled).exponential_(generator=generator).log_()
@@ -76,7 +142,7 @@ def rollout(
         log_probs[rows, t] = scaled.gather(1, token[:, None]).squeeze(1)
         if policy.critic:
             seen[rows, t] = values
-        open_[rows] &= token != eos
+        open_[rows] &= token != end
         going = open_[rows]
         last = t + 1 == limit
         if not going.any() or (last and not policy.critic):
@@ -88,27 +154,9 @@ def rollout(
         values = values[:, 0] if policy.critic else None
         if last:
             last_values[rows] = values
-
-    ended = drawn == eos
+    ended = drawn == end
     live = ended.cumsum(1) - ended.long() == 0
-    place = lengths[:, None] + torch.arange(limit)
-    width = int((lengths + live.sum(1)).max())
-
-    def put(answers: Tensor, fill: Tensor) -> Tensor:
-        answers = answers.where(live, torch.zeros((), dtype=answers.dtype))
-        return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
-
-    empty = torch.zeros_like(ids[groups], dtype=torch.float)
-    return Batch(
-        tokens=put(drawn, ids[groups]),
-        mask=put(live, empty.bool()),
-        old_log_probs=put(log_probs, empty),
-        rewards=torch.zeros(len(groups), width),
-        groups=groups,
-        truncated=open_ & (eos >= 0),
-        values=put(seen, empty) if policy.critic else None,
-        last_values=last_values * (eos >= 0) if policy.critic else None,
-    )
+    return Drawn(drawn, live, log_probs, seen, last_values, open_)
 
 
 def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:

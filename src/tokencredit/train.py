@@ -11,14 +11,16 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from .agents import Game, play_round
 from .aggregate import aggregate_loss, loss_denominator
 from .algorithms import (
     ALGORITHMS,
@@ -35,7 +37,7 @@ from .losses import value_loss
 from .masks import masked_mean, masked_whiten
 from .returns import discounted_return
 from .rollout import rollout, texts
-from .shapes import PerSequence, PerToken, TokenMask
+from .shapes import PerSequence, PerToken, TokenIds, TokenMask
 from .tasks import Task, encode
 
 Verdict = Callable[[str, str], float]  # (prompt, response) -> a number
@@ -95,7 +97,7 @@ def _at_least_one(name: str, value: int):
 
 def train(
     policy: nn.Module,
-    task: Task,
+    task: Task | Game,
     algorithm: Algorithm | str,
     *,
     dials: Dials | None = None,
@@ -109,12 +111,13 @@ def train(
 
     Args:
         policy: the actor, with a value head if the algorithm has a critic.
-        task: prompts and verdicts.
+        task: prompts and verdicts, or a game: then a row is an episode of turns.
         algorithm: an entry of ALGORITHMS or its name.
         dials: everything else that can be turned.
         seed: of prompts, sampling and shuffling.
         reward: replaces the task's verdict for learning; success stays the task's.
-        measure: more verdicts to record, by name; their mean is a column.
+            Not for a game, which pays its own.
+        measure: more verdicts to record, by name; their mean is a column. Likewise.
         checkpoint: a file written after every round; an interrupted run that is called
             again goes on from it, and ends as if it had never stopped.
         progress: show a bar with reward, tokens and seconds.
@@ -126,7 +129,8 @@ def train(
         ref_kl (with a reference: k1 summed over the answer), value_error (with a
         critic: mean squared distance of V from what came),
         grad_norm, kept (answers that were learned from), tokens (sampled so far),
-        seconds (CPU, so far), and the columns of `measure`.
+        seconds (CPU, so far), and the columns of `measure`. For a game also turns,
+        invalid, cut and reward_std, see `tokencredit.agents`.
 
     Raises:
         ValueError: unknown algorithm (known ones are named), a critic that is missing,
@@ -178,7 +182,7 @@ def train(
 
 def collect(
     sampler: nn.Module,
-    task: Task,
+    task: Task | Game,
     row: Algorithm,
     dials: Dials,
     rng: np.random.Generator,
@@ -192,28 +196,27 @@ def collect(
     that can teach, up to the size of the batch. The numbers describe all that was
     sampled, the dropped groups too.
     """
+    if isinstance(task, Game):
+        if reward or measure:
+            raise ValueError("reward, measure: a game pays its own reward")
+        sample = partial(play_round, sampler, task)
+    else:
+        sample = partial(
+            answer_round, sampler, task, reward=reward, measure=measure or {}
+        )
     full = dials.prompts * dials.group_size
     kept, sampled = [], []
     for _ in range(dials.refills if row.keep is dynamic_sampling else 1):
-        prompts = task.prompts(dials.prompts, rng)
-        batch = rollout(
-            sampler,
-            task,
-            prompts,
+        batch, seen = sample(
+            prompts=dials.prompts,
             group_size=dials.group_size,
             temperature=dials.temperature,
+            rng=rng,
             generator=generator,
         )
-        scores = score(batch, task, prompts, reward or task.reward)
-        batch = replace(batch, rewards=on_last_token(scores, batch.mask))
-        success = score(batch, task, prompts, task.reward) >= task.max_reward
-        seen = {"reward": scores, "success": success, "length": batch.mask.sum(1)}
-        seen["truncated"] = batch.truncated
-        for name, verdict in (measure or {}).items():
-            seen[name] = score(batch, task, prompts, verdict)
         sampled.append(seen)
         if row.keep is dynamic_sampling:
-            batch = batch.select(row.keep(scores, batch.groups))
+            batch = batch.select(row.keep(seen["reward"], batch.groups))
         if len(batch):
             kept.append(batch)
         if sum(map(len, kept)) >= full:
@@ -226,6 +229,39 @@ def collect(
     seen["kept"] = len(batch)
     seen["tokens"] = sum(int(s["length"].sum()) for s in sampled)
     return batch, seen
+
+
+def answer_round(
+    policy: nn.Module,
+    task: Task,
+    prompts: int,
+    group_size: int,
+    temperature: float,
+    rng: np.random.Generator,
+    generator: torch.Generator,
+    reward: Verdict | None,
+    measure: Mapping[str, Verdict],
+) -> tuple[Batch, dict[str, Tensor]]:
+    """One round of answers to fresh prompts, scored, and numbers per answer."""
+    asked = task.prompts(prompts, rng)
+    batch = rollout(
+        policy,
+        task,
+        asked,
+        group_size=group_size,
+        temperature=temperature,
+        generator=generator,
+    )
+    scores = score(batch, task, asked, reward or task.reward)
+    seen = {
+        "reward": scores,
+        "success": score(batch, task, asked, task.reward) >= task.max_reward,
+        "length": batch.mask.sum(1),
+        "truncated": batch.truncated,
+    }
+    for name, verdict in measure.items():
+        seen[name] = score(batch, task, asked, verdict)
+    return replace(batch, rewards=on_last_token(scores, batch.mask)), seen
 
 
 def credit(row: Algorithm, batch: Batch) -> Batch:
@@ -276,7 +312,8 @@ def update(
     tokens = loss_denominator(part.mask, "token-mean")
     optimizer.zero_grad()
     entropies, drift, dead, weighed = 0.0, 0.0, 0, 0
-    for micro in part.split(dials.micro_size or max(len(part), 1)):
+    for micro in part.by_length().split(dials.micro_size or max(len(part), 1)):
+        micro = micro.trimmed()
         log_probs, entropy_now, values = read(policy, micro, dials.temperature)
         log_probs.retain_grad()
         loss = policy_loss(
@@ -317,7 +354,7 @@ def update(
 
 def warm_up(
     policy: nn.Module,
-    task: Task,
+    task: Task | Game,
     *,
     steps: int,
     batch_size: int = 64,
@@ -334,14 +371,7 @@ def warm_up(
     optimizer = torch.optim.Adam(policy.parameters(), lr=lr, betas=(0.9, 0.95))
     losses = []
     for step in tqdm(range(steps), desc="warm-up", disable=not progress):
-        prompts = task.prompts(batch_size, rng)
-        answers = [task.demonstration(prompt, rng) for prompt in prompts]
-        width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
-        tokens = torch.zeros(batch_size, width, dtype=torch.long)
-        mask = torch.zeros(batch_size, width, dtype=torch.bool)
-        for i, (p, a) in enumerate(zip(prompts, answers, strict=True)):
-            tokens[i, : len(p + a)] = torch.tensor(encode(p + a, task.vocabulary))
-            mask[i, len(p) : len(p + a)] = True
+        tokens, mask = demonstrations(task, batch_size, rng)
         logits, _ = policy(tokens)
         loss = F.cross_entropy(logits[:, :-1][mask[:, 1:]], tokens[:, 1:][mask[:, 1:]])
         for group in optimizer.param_groups:
@@ -352,6 +382,23 @@ def warm_up(
         optimizer.step()
         losses.append(loss.item())
     return losses
+
+
+def demonstrations(
+    task: Task | Game, num: int, rng: np.random.Generator
+) -> tuple[TokenIds, TokenMask]:
+    """Rows of the warm-up corpus 示范, padded on the right, and what is imitated."""
+    if isinstance(task, Game):
+        return task.demonstrations(num, rng)
+    prompts = task.prompts(num, rng)
+    answers = [task.demonstration(prompt, rng) for prompt in prompts]
+    width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
+    tokens = torch.zeros(num, width, dtype=torch.long)
+    mask = torch.zeros(num, width, dtype=torch.bool)
+    for i, (p, a) in enumerate(zip(prompts, answers, strict=True)):
+        tokens[i, : len(p + a)] = torch.tensor(encode(p + a, task.vocabulary))
+        mask[i, len(p) : len(p + a)] = True
+    return tokens, mask
 
 
 def score(
