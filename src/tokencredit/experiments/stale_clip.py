@@ -3,8 +3,10 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ..algorithms import ALGORITHMS
-from ..lab import Experiment
+from ..lab import Experiment, final, per_seed
 from ..losses import ppo_clip_loss
 from ._chain import COLUMNS, learn
 
@@ -26,6 +28,11 @@ def run(variant, seed, quick, checkpoint):
     return learn(ROWS[variant["clip"]], seed, quick, checkpoint, every=8, **DIALS)
 
 
+def second(rows, clip):
+    """Success of each seed over rounds 9 to 16, the first that may differ."""
+    return per_seed(rows, "success", clip=clip)[:, 1]
+
+
 EXPERIMENT = Experiment(
     name="stale-clip",
     chapter=12,
@@ -38,4 +45,38 @@ EXPERIMENT = Experiment(
     columns={"clip": "fixed range, clip-higher, BAPO's rule, or fixed and wide"}
     | COLUMNS,
     settings={"task": "chain", "every": 8, **DIALS},
+    claims={
+        "while the sampler is the same, so is the success, to the last digit": (
+            lambda rows: all(
+                (
+                    per_seed(rows, "success", clip=clip)[:, 0]
+                    == per_seed(rows, "success", clip="fixed 0.2")[:, 0]
+                ).all()
+                for clip in ROWS
+            )
+        ),
+        "then the balanced clip is above the fixed 0.2 in every seed": lambda rows: (
+            second(rows, "balanced") > second(rows, "fixed 0.2")
+        ).all(),
+        "and the fixed wide clip above the balanced one in every seed": lambda rows: (
+            second(rows, "fixed wide") > second(rows, "balanced")
+        ).all(),
+        "after 64 rounds the medians of all four are within 0.02": lambda rows: (
+            np.ptp([np.median(final(rows, "success", clip=clip)) for clip in ROWS])
+            < 0.02
+        ),
+        "and every one is within 0.035 of the fixed 0.2 in every seed": lambda rows: (
+            all(
+                abs(
+                    final(rows, "success", clip=clip)
+                    - final(rows, "success", clip="fixed 0.2")
+                ).max()
+                < 0.035
+                for clip in ROWS
+            )
+        ),
+        "no clip collapses: every seed ends above 0.8": lambda rows: all(
+            final(rows, "success", clip=clip).min() > 0.8 for clip in ROWS
+        ),
+    },
 )
