@@ -8,7 +8,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tokencredit import group_relative, leave_one_out
+from tokencredit import group_relative, group_turns, leave_one_out
 
 F64 = torch.float64
 scores = st.lists(st.integers(-5, 5), min_size=2, max_size=9)
@@ -175,3 +175,38 @@ def test_the_optimal_baseline_minimises_the_variance():
         return (p * norm * (REWARD - b).square()).sum()
 
     assert all(spread(best) < spread(best + d) for d in (-1.0, -0.01, 0.01, 1.0))
+
+
+def test_turns_of_a_group_are_pooled_and_what_comes_later_is_summed():
+    rewards = torch.zeros(3, 4, dtype=F64)
+    rewards[0, 1], rewards[0, 3], rewards[1, 0] = 1.0, 3.0, 2.0
+    mask = torch.tensor([[1, 1, 0, 1], [1, 1, 1, 0], [1, 1, 0, 0]]) > 0
+    ends = torch.tensor([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 0]]) > 0
+    groups = torch.tensor([4, 4, 9])
+    got = group_turns(rewards, mask, ends, groups, eps=0.0)
+    # turns of group 4 earned 1, 3, 2, 0: mean 1.5, sum of squares 5, std (5 / 3) ** 0.5
+    z = (torch.tensor([1.0, 3.0, 2.0, 0.0], dtype=F64) - 1.5) / (5 / 3) ** 0.5
+    want = torch.zeros(3, 4, dtype=F64)
+    want[0, [0, 1]], want[0, 3] = z[0] + z[1], z[1]
+    want[1, 0], want[1, [1, 2]] = z[2] + z[3], z[3]
+    torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_one_turn_per_episode_is_the_group_relative_advantage(scale):
+    scores, groups = torch.randn(6, dtype=F64), torch.tensor([0, 1, 0, 1, 1, 7])
+    mask = torch.ones(6, 3) > 0
+    ends = torch.tensor([[False, False, True]]).expand(6, 3)
+    rewards = torch.where(ends, scores[:, None], 0)
+    got = group_turns(rewards, mask, ends, groups, scale=scale)
+    want = group_relative(scores, groups, scale=scale)
+    torch.testing.assert_close(got, want[:, None].expand(6, 3))
+
+
+def test_the_advantage_of_a_turn_ignores_the_turns_before_it():
+    rewards = torch.zeros(2, 4, dtype=F64)
+    mask = torch.ones(2, 4) > 0
+    ends = torch.tensor([[False, True, False, True]]).expand(2, 4)
+    rewards[0, 1] = 5.0
+    got = group_turns(rewards, mask, ends, torch.tensor([0, 0]), scale=False)
+    assert got[0, 2] == got[1, 2] and got[0, 0] - got[1, 0] == 5.0

@@ -210,6 +210,47 @@ def test_starpo_comes_with_and_without_a_critic():
     assert got.tolist() == [[1.0] * 4]
 
 
+def test_credit_by_turn_groups_needs_no_critic_and_changes_nothing_else():
+    row = ALGORITHMS["StarPO"]
+    turns = tc.with_turn_groups(row)
+    assert not turns.critic and changed(turns, row) == {"credit", "advantage"}
+    with pytest.raises(ValueError, match="without a critic"):
+        tc.with_turn_groups(ALGORITHMS["PPO"])
+
+
+@pytest.mark.parametrize("name", ["turns", "turn groups"])
+def test_what_is_earned_inside_a_turn_counts_at_its_end(name):
+    starpo = ALGORITHMS["StarPO"]
+    row = {
+        "turns": tc.with_critic(starpo, credit="turn"),
+        "turn groups": tc.with_turn_groups(starpo),
+    }[name]
+    live, groups = torch.ones(2, 5) > 0, torch.tensor([0, 0])
+    ends = torch.tensor([[False, True, False, False, True]] * 2)
+    inside = torch.tensor([[0.5, 1.0, -0.25, 0.25, 2.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
+    at_end = torch.tensor([[0.0, 1.5, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 0.0, 0.0]])
+    got, want = (
+        tc.token_advantages(
+            row, r, live, groups=groups, values=torch.zeros(2, 5), turn_ends=ends
+        )
+        for r in (inside, at_end)
+    )
+    torch.testing.assert_close(got, want)
+
+
+def test_a_reward_beside_the_mask_is_refused_before_turns_are_summed():
+    row = tc.with_turn_groups(ALGORITHMS["StarPO"])
+    mask = torch.tensor([[True, False, True]])
+    with pytest.raises(ValueError, match="live tokens"):
+        tc.token_advantages(
+            row,
+            torch.tensor([[0.0, 1.0, 0.0]]),
+            mask,
+            groups=torch.tensor([0]),
+            turn_ends=mask,
+        )
+
+
 def test_the_package_reads_like_a_table_of_contents():
     text = tc.__doc__
     missing = [name for name in tc.__all__ if name not in text]
