@@ -81,7 +81,7 @@ def turn_gae(
     lam: float = 0.95,
     turn_gamma: float = 0.95,
 ) -> PerToken:
-    """Bi-level GAE 双层 GAE of RAGEN (2504.20073): over turns, then inside each turn.
+    """Bi-level GAE 双层 GAE (VAGEN 2510.16907): over turns, then inside each turn.
 
         over turn ends:  R = gae(r, V; turn_gamma, lam) + V
         inside a turn:   gae with reward R on its last token, no value beyond it

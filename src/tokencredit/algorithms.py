@@ -133,11 +133,11 @@ REINFORCE = Algorithm(
     sources={
         "length_penalty": NONE,
         "keep": NONE,
-        "credit": "episodic form: one return for the whole trajectory",
-        "advantage": "theorem 1 with baseline 0",
+        "credit": "Williams sec. 5, episodic: one return for the whole trajectory",
+        "advantage": "Williams theorem 2 with baseline 0",
         "whiten": NONE,
         "log_ratio": "on-policy: the loss ignores it",
-        "loss": "theorem 1",
+        "loss": "Williams theorem 2",
         "clip_rule": NONE,
         "kl_coef": NONE,
         "kl_estimator": "unused while kl_coef is 0",
@@ -203,14 +203,14 @@ GRPO = replace(
     aggregation="seq-mean-token-mean",
     sources=REINFORCE.sources
     | {
-        "credit": "sec. 4.1.2, outcome supervision",
-        "advantage": "sec. 4.1.2; sample std and eps 1e-6 as verl 0.9.1",
-        "log_ratio": "eq. 3, per token",
-        "loss": "eq. 3; epsilon = 0.2 as in PPO",
-        "kl_coef": "sec. 4.2",
-        "kl_estimator": "eq. 4",
-        "kl_in": "eq. 3",
-        "aggregation": "eq. 3: 1/G sum_i 1/|o_i| sum_t",
+        "credit": "DeepSeekMath sec. 4.1.2, outcome supervision",
+        "advantage": "DeepSeekMath sec. 4.1.2; sample std and eps 1e-6 as verl 0.9.1",
+        "log_ratio": "DeepSeekMath eq. 3, per token",
+        "loss": "DeepSeekMath eq. 3; epsilon = 0.2 as in PPO",
+        "kl_coef": "DeepSeekMath sec. 4.2",
+        "kl_estimator": "DeepSeekMath eq. 4",
+        "kl_in": "DeepSeekMath eq. 3",
+        "aggregation": "DeepSeekMath eq. 3: 1/G sum_i 1/|o_i| sum_t",
     },
 )
 
@@ -242,9 +242,9 @@ DAPO = replace(
     aggregation="token-mean",
     sources=GRPO.sources
     | {
-        "length_penalty": "eq. 13, L_max = 20480, L_cache = 4096",
+        "length_penalty": "eq. 13; sec. 4.1: L_max = 20480, L_cache = 4096",
         "keep": "eq. 11: 0 < number correct < G",
-        "loss": "eq. 10, clip-higher",
+        "loss": "eq. 10, clip-higher; values of sec. 4.1",
         "kl_coef": "sec. 2.3: removed",
         "aggregation": "eq. 12, token-level loss",
     },
@@ -262,7 +262,7 @@ GSPO = replace(
     | {
         "log_ratio": "eq. 7: geometric mean of the token ratios",
         "loss": "eq. 5, ranges of sec. 5.1",
-        "kl_coef": "not used",
+        "kl_coef": "eq. 5 has none",
         "aggregation": "eq. 5: mean over sequences",
     },
 )
@@ -294,8 +294,8 @@ BAPO = replace(
     sources=GRPO.sources
     | {
         "loss": "the clipped loss; clip_rule replaces its range at every step",
-        "clip_rule": "Algorithm 1; share of un-clipped tokens for eq. 8",
-        "kl_coef": "not used",
+        "clip_rule": "Algorithm 1, values of sec. 5.1; un-clipped tokens for eq. 8",
+        "kl_coef": "the objective of Algorithm 1 has none",
         "aggregation": "verl's default, which the authors' repository keeps",
     },
 )
@@ -329,8 +329,8 @@ STARPO_S = replace(
     sources=STARPO.sources
     | {
         "keep": "top 25 % of the prompt groups by reward std",
-        "loss": "clip-higher",
-        "kl_coef": "removed",
+        "loss": "clip-higher, appendix D",
+        "kl_coef": "removed, appendix D",
     },
 )
 
