@@ -10,9 +10,9 @@ from tokencredit.homework.source import Check, Exercise, Homework, choose
 
 WORDS = {
     "title": {"zh": "批改结果：{name}", "en": "Feedback: {name}"},
-    "student": {"zh": "学生:{student}", "en": "Student: {student}"},
+    "student": {"zh": "学生：{student}", "en": "Student: {student}"},
     "file": {"zh": "批改的文件：{file}", "en": "File graded: {file}"},
-    "total": {"zh": "总分:{total} / {points}", "en": "Total: {total} / {points}"},
+    "total": {"zh": "总分：{total} / {points}", "en": "Total: {total} / {points}"},
     "passed": {"zh": "通过", "en": "passed"},
     "failed": {"zh": "未通过", "en": "not passed"},
     "public": {"zh": "公开检查", "en": "public check"},
@@ -147,7 +147,7 @@ def check_lines(outcome: Outcome, lang: str) -> list[str]:
     points = number(check.points if outcome.passed else 0)
     mark = f"- {name} `{check.id}`: {state}, {points} / {number(check.points)}"
     if lang == "zh":
-        mark = mark.replace(": ", ":").replace(", ", ",")
+        mark = mark.replace(": ", "：").replace(", ", "，")
     if outcome.passed:
         return [mark]
     why = [f"  {line}".rstrip() for line in reason(outcome.report, lang)]
