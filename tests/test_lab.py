@@ -217,4 +217,7 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
                 rows.append({"algorithm": name, "seed": seed} | numbers)
     lines = experiments()["algorithms"].table(rows).splitlines()
     assert len(lines) == 4
-    assert "| 3/3 | 3.0 |" in lines[2] and "| 0/3 |" in lines[3] and "| - |" in lines[3]
+    success, tokens, seconds, seeds = lines[2].split("|")[2:6]
+    assert "(0.93 to 0.93)" in success  # the mean of the last two windows
+    assert "3 (3 to 3)" in tokens and "3.0 (3.0 to 3.0)" in seconds and "3/3" in seeds
+    assert [x.strip() for x in lines[3].split("|")[3:6]] == ["-", "-", "0/3"]

@@ -5,6 +5,7 @@ import pytest
 
 from tokencredit.tasks import EOS, TASKS, decode, encode, task
 from tokencredit.tasks.chain import reasons
+from tokencredit.tasks.hindsight import parities
 from tokencredit.tasks.sort import inclusion_ordering_reward, position_reward
 
 
@@ -130,3 +131,26 @@ def test_sort_pays_the_share_of_right_places_or_all_or_nothing():
     assert task("sort", digits=3).gold("312=") == "123$"
     assert task("sort", digits=3).reward("312=", "132$") == 2 / 4
     assert task("sort", digits=3, partial=False).reward("312=", "132$") == 0
+
+
+def test_hindsight_pays_the_guess_and_nothing_that_follows_it():
+    goal = task("hindsight", digits=3)
+    assert goal.gold("352=") == "0100!$"
+    for rest in ("$", "100!$", "100?......$", "111111111$"):
+        assert goal.reward("352=", "0" + rest) == 1
+        assert goal.reward("352=", "1" + rest) == 0
+    assert goal.reward("352=", "0100!....") == 0, "it must end"
+
+
+def test_hindsights_corpus_guesses_blindly_checks_rightly_and_stops_blindly():
+    goal, rng = task("hindsight", digits=3, max_response=200), np.random.default_rng(0)
+    prompts = goal.prompts(4000, rng)
+    answers = [goal.demonstration(p, rng) for p in prompts]
+    pairs = list(zip(prompts, answers, strict=True))
+    right = np.array([goal.reward(p, a) == 1 for p, a in pairs])
+    dots = np.array([a.count(".") for a in answers])
+    assert right.mean() == pytest.approx(0.5, abs=0.03)
+    assert [a[4] == "!" for a in answers] == right.tolist()
+    assert all(a[1:4] == parities(p) for p, a in pairs)
+    for kind in (right, ~right):
+        assert dots[kind].mean() == pytest.approx(0.88 / 0.12, rel=0.1)

@@ -1,8 +1,9 @@
-"""What the experiments on the chain task share: one warm start per seed."""
+"""What the experiments on language tasks share: one warm start per seed."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,9 +13,9 @@ import torch
 
 from ..algorithms import Algorithm
 from ..policy import Policy
-from ..tasks import task
+from ..tasks import Task, task
 from ..tasks.chain import Chain, reasons
-from ..train import Dials, train, warm_up
+from ..train import Dials, Verdict, train, warm_up
 
 COLUMNS = {
     "step": "rounds of sampling so far",
@@ -36,6 +37,21 @@ COLUMNS = {
 LAST = ("step", "tokens", "seconds")
 
 
+Corpus = list[tuple[Task, int, float]]  # a task, warm-up steps on it, learning rate
+
+
+def start(goal: Task, corpus: Corpus, seed: int, quick: bool = False) -> Policy:
+    """A policy with a value head after supervised warm-up on each part of a corpus."""
+    torch.manual_seed(seed)
+    policy = Policy(
+        len(goal.vocabulary), context=goal.max_prompt + goal.max_response, critic=True
+    )
+    for part, (book, steps, lr) in enumerate(corpus):
+        steps = max(steps // 30, 4) if quick else steps
+        warm_up(policy, book, steps=steps, lr=lr, seed=1000 * part + seed)
+    return policy
+
+
 @lru_cache(maxsize=2)
 def warm_start(seed: int, quick: bool = False, chain: Chain | None = None) -> Policy:
     """A policy with a value head that read the textbook, then the mixed corpus.
@@ -44,16 +60,8 @@ def warm_start(seed: int, quick: bool = False, chain: Chain | None = None) -> Po
     a success of about 0.22. Copy it before training.
     """
     chain = chain or task("chain")
-    torch.manual_seed(seed)
-    policy = Policy(
-        len(chain.vocabulary),
-        context=chain.max_prompt + chain.max_response,
-        critic=True,
-    )
     book = replace(chain, steps=1.0, ramble=0.0)
-    warm_up(policy, book, steps=8 if quick else 300, seed=seed)
-    warm_up(policy, chain, steps=4 if quick else 60, lr=1e-3, seed=1000 + seed)
-    return policy
+    return start(chain, [(book, 300, 3e-3), (chain, 60, 1e-3)], seed, quick)
 
 
 def learn(
@@ -66,18 +74,43 @@ def learn(
     chain: Chain | None = None,
     **dials,
 ) -> list[dict]:
-    """Train a copy of the warm start; the rows of the run, thinned."""
+    """Train a copy of the chain's warm start; the rows of the run, thinned."""
     chain = chain or task("chain")
-    policy = copy.deepcopy(warm_start(seed, quick, chain))
+    return learn_from(
+        warm_start(seed, quick, chain),
+        chain,
+        row,
+        seed,
+        quick,
+        checkpoint,
+        every=every,
+        measure={"reasons": reasons},
+        **dials,
+    )
+
+
+def learn_from(
+    policy: Policy,
+    goal: Task,
+    row: Algorithm,
+    seed: int,
+    quick: bool,
+    checkpoint: Path | None,
+    *,
+    every: int,
+    measure: Mapping[str, Verdict] | None = None,
+    **dials,
+) -> list[dict]:
+    """Train a copy of a policy on any task; the rows of the run, thinned."""
     if quick:
         dials |= {"steps": 2, "prompts": 4, "group_size": 4}
     history = train(
-        policy,
-        chain,
+        copy.deepcopy(policy),
+        goal,
         row,
         dials=Dials(**dials),
         seed=seed,
-        measure={"reasons": reasons},
+        measure=measure,
         checkpoint=checkpoint,
     )
     return thin(history, 1 if quick else every)

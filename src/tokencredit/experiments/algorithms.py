@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from ..algorithms import ALGORITHMS
-from ..lab import Experiment, per_seed, spread
+from ..lab import Experiment, final, per_seed, spread
 from ..rewards import soft_overlong
 from ..tasks import task
 from ._chain import COLUMNS, learn
@@ -47,31 +47,38 @@ def first(rows, column, level, **values):
 def table(rows) -> str:
     """Markdown: medians over the seeds, their range in brackets."""
     lines = [
-        "| algorithm | final success | tokens to 90 % | CPU s to 95 % | seeds at 95 % "
-        "| CPU s | tokens/s | s/round |",
+        "| algorithm | final success | 1000 tokens to 90 % | CPU s to 95 % "
+        "| seeds at 95 % | CPU s | tokens/s | s/round |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(row["algorithm"] for row in rows):
         pick = {"algorithm": name}
-        success = per_seed(rows, "success", **pick)[:, -2:].mean(1)
-        tokens, to95 = (
-            first(rows, "tokens", 0.9, **pick),
-            first(rows, "seconds", 0.95, **pick),
-        )
+        to95 = first(rows, "seconds", 0.95, **pick)
+        tokens = first(rows, "tokens", 0.9, **pick) / 1000
         seconds = per_seed(rows, "seconds", **pick)[:, -1]
         speed = per_seed(rows, "tokens", **pick)[:, -1] / seconds
         rounds = per_seed(rows, "step", **pick)[:, -1]
         lines.append(
-            f"| {name} | {spread(success)} | {_median(tokens)} | {_median(to95)} "
-            f"| {np.isfinite(to95).sum()}/{len(to95)} | {np.median(seconds):.1f} "
-            f"| {np.median(speed):.0f} | {np.median(seconds / rounds):.3f} |"
+            f"| {name} | {spread(end(rows, name))} | {_range(tokens, 0)} "
+            f"| {_range(to95, 1)} | {np.isfinite(to95).sum()}/{len(to95)} "
+            f"| {np.median(seconds):.0f} | {np.median(speed):.0f} "
+            f"| {np.median(seconds / rounds):.3f} |"
         )
     return "\n".join(lines)
 
 
-def _median(numbers) -> str:
+def end(rows, name):
+    """Success of each seed at the end, a mean of the last twenty rounds."""
+    return final(rows, "success", last=2, algorithm=name)
+
+
+def _range(numbers, digits) -> str:
+    """Median and range of what is known, in words; a dash if nothing is."""
     known = numbers[np.isfinite(numbers)]
-    return f"{np.median(known):.4g}" if len(known) else "-"
+    if not len(known):
+        return "-"
+    low, middle, high = known.min(), np.median(known), known.max()
+    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 EXPERIMENT = Experiment(

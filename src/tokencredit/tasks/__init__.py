@@ -2,6 +2,7 @@
 
 from .addition import Addition
 from .chain import Chain
+from .hindsight import Hindsight
 from .protocol import EOS, Task, decode, encode
 from .sort import NoteSort, Sort
 
@@ -12,6 +13,7 @@ TASKS = {
     "chain": Chain,
     "sort": Sort,
     "addition": Addition,
+    "hindsight": Hindsight,
 }
 
 
