@@ -92,5 +92,33 @@ EXPERIMENT = Experiment(
     run=run,
     columns={"algorithm": "the row of ALGORITHMS"} | COLUMNS,
     settings={"task": "chain", "every": 10, "scaled": WORDS, **DIALS},
+    claims={
+        "every row ends above 0.95 in every seed": lambda rows: all(
+            end(rows, name).min() > 0.95 for name in ALGORITHMS
+        ),
+        "every row reaches 95 % in every seed within 27 CPU seconds": lambda rows: all(
+            first(rows, "seconds", 0.95, algorithm=name).max() < 27
+            for name in ALGORITHMS
+        ),
+        "within 20 in every seed, but for RLOO and GSPO, which need up to 27": (
+            lambda rows: (
+                {
+                    name
+                    for name in ALGORITHMS
+                    if not first(rows, "seconds", 0.95, algorithm=name).max() < 20
+                }
+                == {"RLOO", "GSPO"}
+            )
+        ),
+        "on this task plain REINFORCE ends highest in every seed": lambda rows: all(
+            (end(rows, "REINFORCE") > end(rows, name)).all()
+            for name in ALGORITHMS
+            if name != "REINFORCE"
+        ),
+        "DAPO samples more than twice the tokens of GRPO": lambda rows: (
+            final(rows, "tokens", algorithm="DAPO")
+            > 2 * final(rows, "tokens", algorithm="GRPO")
+        ).all(),
+    },
     table=table,
 )

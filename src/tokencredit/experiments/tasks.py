@@ -1,0 +1,57 @@
+"""Chapter 13: two more tasks with answers of variable length, sort and addition."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from ..algorithms import ALGORITHMS
+from ..lab import Experiment
+from ..tasks import task
+from ._chain import COLUMNS, learn_from, start
+
+DIALS = {"steps": 80, "prompts": 64, "group_size": 4, "minibatches": 4, "lr": 5e-4}
+TASKS = {"sort": task("sort"), "addition": task("addition")}
+CORPUS = {
+    "sort": [(replace(TASKS["sort"], sorted_share=1.0), 150, 3e-3)],
+    "addition": [(replace(TASKS["addition"], columns=1.0), 400, 3e-3)],
+}
+"""First the answers worth learning, then 40 steps on the task's own mixed corpus."""
+
+
+@lru_cache(maxsize=2)
+def warm_start(name, seed, quick):
+    goal = TASKS[name]
+    return start(goal, [*CORPUS[name], (goal, 40, 1e-3)], seed, quick)
+
+
+def run(variant, seed, quick, checkpoint):
+    row = replace(ALGORITHMS[variant["algorithm"]], kl_coef=0.0)
+    name = variant["task"]
+    return learn_from(
+        warm_start(name, seed, quick),
+        TASKS[name],
+        row,
+        seed,
+        quick,
+        checkpoint,
+        every=5,
+        **DIALS,
+    )
+
+
+EXPERIMENT = Experiment(
+    name="tasks",
+    chapter=13,
+    question={
+        "zh": "换成排序和加法，还学得会吗？",
+        "en": "Does it learn sort and addition too?",
+    },
+    variants=tuple(
+        {"task": name, "algorithm": algorithm}
+        for name in TASKS
+        for algorithm in ("GRPO", "REINFORCE")
+    ),
+    run=run,
+    columns={"task": "sort or addition", "algorithm": "its row, without KL"}
+    | {k: v for k, v in COLUMNS.items() if k != "reasons"},
+    settings={"tasks": [repr(goal) for goal in TASKS.values()], "every": 5, **DIALS},
+)
