@@ -62,7 +62,7 @@ class Algorithm:
         }
     )
     log_ratio: Callable = field(
-        metadata={"zh": "重要性采样比", "en": "importance ratio"}
+        metadata={"zh": "重要性采样比率", "en": "importance ratio"}
     )
     loss: Callable = field(
         metadata={"zh": "每个词元的策略损失", "en": "policy loss per token"}
@@ -77,7 +77,7 @@ class Algorithm:
     kl_estimator: str = field(metadata={"zh": "KL 估计", "en": "KL estimator"})
     kl_in: str = field(
         metadata={
-            "zh": 'KL 的位置:"loss" 或 "reward"',
+            "zh": 'KL 的位置："loss" 或 "reward"',
             "en": 'KL in the "loss" or "reward"',
         }
     )
