@@ -17,6 +17,7 @@ from tokencredit.environments import (
     ENVIRONMENTS,
     EpisodeOver,
     FrozenLake,
+    VectorEnvironment,
     check_groups,
     fit_context,
     frozen_lake,
@@ -416,6 +417,16 @@ def test_a_group_shares_its_map_and_slips_differently():
     assert again.step(["right"] * 32)[0] == after
     again.reset_groups([5, 6], noise=2)
     assert again.step(["right"] * 32)[0] != after
+
+
+def test_a_group_is_refused_if_noise_changes_the_first_prompt():
+    class Careless(FrozenLake):
+        def observation(self):
+            return f"{super().observation()} {self.noise.random()}"
+
+    vector = VectorEnvironment(Careless, 4)
+    with pytest.raises(ValueError, match="group 0 mixes prompts"):
+        vector.reset_groups([5, 6], noise=1)
 
 
 def test_batch_errors_say_what_came_and_what_was_wanted():

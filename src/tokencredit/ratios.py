@@ -1,4 +1,4 @@
-"""Importance ratios 重要性采样比: the new policy's probability over the sampler's.
+"""Importance ratios 重要性采样比率: the new policy's probability over the sampler's.
 
 In logs throughout: the ratio is exp(log pi - log pi_old), never log pi / log pi_old.
 """

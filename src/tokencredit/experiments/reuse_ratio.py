@@ -32,7 +32,7 @@ EXPERIMENT = Experiment(
     name="reuse-ratio",
     chapter=11,
     question={
-        "zh": "旧回答重复用时，词元比与序列比各裁掉多少、学得怎样？",
+        "zh": "旧回答重复用时，词元比率与序列比率各裁掉多少、学得怎样？",
         "en": "Answers used four times: what do token and sequence ratios learn?",
     },
     variants=tuple({"ratio": name} for name in ROWS),

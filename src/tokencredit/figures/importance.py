@@ -12,7 +12,7 @@ WALKS = 100  # the size of the record, as in the example of chapter 6
 
 
 def weights(old, new):
-    """Ratio (重要性采样比) of going left and of going right.
+    """Ratio (重要性采样比率) of going left and of going right.
 
     Args:
         old: probability of going right under the policy that walked.
