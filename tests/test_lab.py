@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -221,3 +222,9 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
     assert "(0.93 to 0.93)" in success  # the mean of the last two windows
     assert "3 (3 to 3)" in tokens and "3.0 (3.0 to 3.0)" in seconds and "3/3" in seeds
     assert [x.strip() for x in lines[3].split("|")[3:6]] == ["-", "-", "0/3"]
+
+
+def test_the_readme_shows_the_table_of_the_store():
+    readme = Path(__file__).parents[1] / "README.md"
+    table = experiments()["algorithms"].table(lab.results("algorithms"))
+    assert f"\n{table}\n" in readme.read_text(encoding="utf-8")
