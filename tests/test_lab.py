@@ -205,7 +205,7 @@ def test_the_command_lists_runs_and_refuses(capsys, tmp_path):
     assert main(["lab", "run", "sort-reinforce", "--seeds", "0"]) == 1
     assert "--seeds must be at least 1" in capsys.readouterr().err
     assert main(["lab", "table", "ppo-epochs"]) == 1
-    assert "has no table; algorithms" in capsys.readouterr().err
+    assert "has no table; agents, algorithms have" in capsys.readouterr().err
 
 
 def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
