@@ -876,6 +876,27 @@ def test_every_wish_can_be_met_from_its_own_search():
         assert {goal.color} < set(webshop.COLORS)
 
 
+def test_the_shop_expert_knows_no_more_than_the_pages_have_shown():
+    env = make("WebShop")
+    went_back = 0
+    for seed in range(300):
+        env.reset(seed=seed)
+        env.step(by_expert(env))
+        other = make("WebShop")  # as it would be if no item came in the wanted colour
+        other.reset(seed=seed)
+        other.step(by_expert(other))
+        without = set(webshop.COLORS) - {env.instance.color}
+        other.shop = tuple(i._replace(colors=tuple(without)) for i in other.shop)
+        assert env.expert() == other.expert()
+        env.step(by_expert(env))
+        other.step(by_expert(other))
+        if not fits(env.shop[env.state.item], env.instance):
+            went_back += 1
+            assert env.expert() == other.expert()
+            assert env.expert()[0] == "click back"
+    assert went_back > 10
+
+
 def test_no_sale_leaves_zero_to_one():
     env = make("WebShop")
     for seed in range(20):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from fontTools.ttLib import TTFont
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,7 +27,7 @@ def load(name: str):
 site, check_pages = load("site"), load("check_pages")
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import bilingual  # noqa: E402
-from katex_math import render  # noqa: E402
+from katex_math import render, shown  # noqa: E402
 from typography import close_line_ends, full_width  # noqa: E402
 
 INDEX = '+++ {"lang": "zh"}\n# 开始\n+++ {"lang": "en"}\n# Start\n'
@@ -131,6 +132,21 @@ def test_equations_carry_the_chapter_in_both_editions(built):
         found = check_pages.Page(built / lang / "chapters" / "05_a.html")
         assert found.numbers == {"equation-eq-a": "(5.1)"}
         assert "A = G - V" in found.formulas
+
+
+def test_fonts_are_cut_to_the_characters_that_formulas_show(built):
+    full = Path(__file__).parents[1] / "book" / "katex" / "fonts"
+    name = "KaTeX_Math-Italic.woff2"
+    cut = built / "zh" / "_static" / "katex" / "fonts" / name
+    assert set("AGVt") == {
+        c for c in map(chr, TTFont(cut).getBestCmap()) if c.isalpha()
+    }
+    assert cut.stat().st_size < (full / name).stat().st_size / 3
+
+
+def test_shown_reads_the_visible_half_of_a_formula_and_no_prose():
+    page = f"<p>Prose {render('x_1 > 2', False)} more {render('y', True)} prose</p>"
+    assert shown(page) - {"\u200b"} == set("x1>2y")
 
 
 def test_formulas_are_html_before_any_script_runs(built):

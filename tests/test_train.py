@@ -49,6 +49,20 @@ def numbers(history):
     return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
 
 
+def test_warm_up_learns_the_same_whatever_rows_are_read_together():
+    ends = []
+    for size in (None, 1, 5, 64):
+        torch.manual_seed(0)
+        policy = Policy(14, context=19, width=16, heads=2).double()
+        losses = warm_up(policy, CHAIN, steps=3, batch_size=12, micro_size=size)
+        weights = torch.cat([p.detach().flatten() for p in policy.parameters()])
+        ends.append(torch.cat([weights, torch.tensor(losses).double()]))
+    for end in ends[1:]:
+        torch.testing.assert_close(end, ends[0], rtol=0, atol=1e-7)
+    with pytest.raises(ValueError, match="micro_size"):
+        warm_up(policy, CHAIN, steps=1, micro_size=0)
+
+
 def test_warm_up_lowers_the_cross_entropy():
     torch.manual_seed(0)
     losses = warm_up(Policy(14, context=19, width=16, heads=2), CHAIN, steps=40)

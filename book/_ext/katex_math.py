@@ -1,16 +1,19 @@
 """Formulas become HTML at build time: KaTeX runs in V8 (mini-racer), no node, no CDN.
 
 A page shows its formulas with JavaScript off, and broken TeX is a Sphinx warning that
-says where it stands, so ``-W`` fails the build. V8 does not survive a fork: never build
+says where it stands, so ``-W`` fails the build. The fonts are cut to the characters
+that the built formulas show. V8 does not survive a fork: never build
 with ``-j``.
 """
 
 import functools
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
+from fontTools import subset
+from fontTools.ttLib import TTFont
 from py_mini_racer import JSEvalException, MiniRacer
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -79,13 +82,36 @@ def visit_block(writer, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def shown(html: str) -> set[str]:
+    """Return the characters that a page's formulas show; MathML needs no font."""
+    characters = set()
+    for part in html.split('class="katex-html"')[1:]:
+        depth = 1
+        for piece in re.finditer(r"<[^>]*>|[^<>]+", part[part.index(">") + 1 :]):
+            depth += piece[0].startswith("<span") - (piece[0] == "</span>")
+            if depth == 0:
+                break
+            if piece[0][0] != "<":
+                characters.update(unescape(piece[0]))
+    return characters
+
+
 def copy_fonts(app: Sphinx, error: Exception | None) -> None:
-    """Put KaTeX's style sheet (woff2 sources only) and fonts beside the pages."""
+    """Put KaTeX's style sheet (woff2 only) and what is used of its fonts in place."""
     if error or app.builder.format != "html":
         return
+    pages = (p.read_text(encoding="utf-8") for p in Path(app.outdir).rglob("*.html"))
+    characters = "".join(sorted(set().union(*map(shown, pages))))
     out = Path(app.outdir, "_static", "katex")
-    copy_asset(KATEX / "fonts", out / "fonts")
     copy_asset(KATEX / "LICENSE", out)
+    (out / "fonts").mkdir(exist_ok=True)
+    for file in (KATEX / "fonts").iterdir():
+        font = TTFont(file)
+        cutter = subset.Subsetter(subset.Options(hinting=False))
+        cutter.populate(text=characters)
+        cutter.subset(font)
+        font.flavor = "woff2"
+        font.save(out / "fonts" / file.name)
     css = (KATEX / "katex.min.css").read_text(encoding="utf-8")
     css = re.sub(r',url\([^)]*\.(?:woff|ttf)\) format\("[^"]*"\)', "", css)
     (out / "katex.min.css").write_text(css, encoding="utf-8")

@@ -358,6 +358,7 @@ def warm_up(
     *,
     steps: int,
     batch_size: int = 64,
+    micro_size: int | None = None,
     lr: float = 3e-3,
     seed: int = 0,
     progress: bool = False,
@@ -365,23 +366,44 @@ def warm_up(
     """Supervised fine-tuning on the task's demonstrations  监督微调; the loss per step.
 
     Cross-entropy on the tokens of the answer, Adam, a learning rate that rises for 20
-    steps and falls to zero over the second half.
+    steps and falls to zero over the second half. With a `micro_size`, rows of similar
+    length are read together and their gradients add up to the step's.
     """
+    if micro_size is not None:
+        _at_least_one("micro_size", micro_size)
     rng = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(policy.parameters(), lr=lr, betas=(0.9, 0.95))
     losses = []
     for step in tqdm(range(steps), desc="warm-up", disable=not progress):
         tokens, mask = demonstrations(task, batch_size, rng)
-        logits, _ = policy(tokens)
-        loss = F.cross_entropy(logits[:, :-1][mask[:, 1:]], tokens[:, 1:][mask[:, 1:]])
         for group in optimizer.param_groups:
             group["lr"] = lr * min(1, (step + 1) / 20, 2 * (steps - step) / steps)
         optimizer.zero_grad()
-        loss.backward()
+        losses.append(_imitate(policy, tokens, mask, micro_size))
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimizer.step()
-        losses.append(loss.item())
     return losses
+
+
+def _imitate(
+    policy: nn.Module, tokens: TokenIds, mask: TokenMask, micro_size: int | None
+) -> float:
+    """Add up the gradient of the cross-entropy on the masked tokens; that loss."""
+    places = torch.arange(1, mask.shape[1] + 1)
+    lengths = (mask * places).amax(1)  # up to the last token that is imitated
+    parts = [torch.arange(len(mask))]
+    if micro_size:
+        parts = lengths.argsort(stable=True).split(micro_size)
+    total, counted = 0.0, int(mask.sum())
+    for rows in parts:
+        width = int(lengths[rows].max())
+        said, words = mask[rows, 1:width], tokens[rows, :width]
+        logits, _ = policy(words)
+        loss = F.cross_entropy(logits[:, :-1][said], words[:, 1:][said])
+        loss = loss * (int(said.sum()) / counted)
+        loss.backward()
+        total += loss.item()
+    return total
 
 
 def demonstrations(

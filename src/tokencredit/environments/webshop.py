@@ -132,9 +132,19 @@ def fits(item: Item, goal: Goal) -> bool:
     return offered and graded_reward(item, goal.color, goal.size, goal) == 1
 
 
+def looks_right(item: Item, goal: Goal) -> bool:
+    """Whether nothing that a results page shows speaks against this item."""
+    attributes = set(goal.attributes) <= set(item.attributes)
+    return item.kind == goal.kind and attributes and item.price <= goal.budget
+
+
 @lru_cache(maxsize=4096)
 def random_goal(seed: int, items: tuple[Item, ...], page_size: int) -> Goal:
-    """A wish that some item fulfils and that searching for it brings to light."""
+    """A wish fulfilled by one of the first three results that look right.
+
+    Colours and sizes are on the item's page alone, and five turns leave time to open
+    three.
+    """
     rng = stream("goal", seed)
     while True:
         item = rng.choice(items)
@@ -147,7 +157,8 @@ def random_goal(seed: int, items: tuple[Item, ...], page_size: int) -> Goal:
             item.price + rng.choice((10, 20)),
         )
         found = search(items, [goal.kind, *goal.attributes], page_size)
-        if any(fits(items[number], goal) for number in found):
+        shown = [items[n] for n in found if looks_right(items[n], goal)]
+        if any(fits(item, goal) for item in shown[:3]):
             return goal
 
 
@@ -265,14 +276,29 @@ class WebShop(Environment):
         return searches
 
     def expert(self):
+        """It knows what the pages have shown, no more, and opens results in turn."""
         state, goal = self.state, self.instance
+        if state.page == "item":
+            if fits(self.shop[state.item], goal):
+                return [f"click {goal.color}", f"click {goal.size}", "buy"]
+            seen = state.results.index(state.item) + 1
+            unseen = self._promising(state.results, seen)
+            if unseen:
+                return ["click back", f"click {unseen[0]}"]
         if state.page == "results":
-            for number, item in zip(self._places, state.results, strict=False):
-                if fits(self.shop[item], goal):
-                    return [f"click {number}"]
-        if state.page == "item" and fits(self.shop[state.item], goal):
-            return [f"click {goal.color}", f"click {goal.size}", "buy"]
+            promising = self._promising(state.results)
+            if promising:
+                return [f"click {promising[0]}"]
         return [" ".join(("search", goal.kind, *goal.attributes))]
+
+    def _promising(self, results, seen=0):
+        """Places of the results that look right, those before `seen` last."""
+        right = [
+            place
+            for place, number in enumerate(results, 1)
+            if looks_right(self.shop[number], self.instance) and place != seen
+        ]
+        return sorted(right, key=lambda place: place < seen)
 
     @property
     def words(self):
