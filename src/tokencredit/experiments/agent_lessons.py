@@ -1,0 +1,128 @@
+"""Chapter 13: what the note says of training agents, one dial at a time."""
+
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from ..agents import Game, evaluate
+from ..filters import top_variance
+from ..lab import Experiment
+from ..losses import ppo_clip_loss
+from ..policy import Policy
+from ..train import warm_up
+from ._games import COLUMNS, GAMES, learn, warm_start
+from .agents import DIALS, ENTROPY, ROWS
+
+EVERY = 3
+ROUNDS = {"Bandit": 30, "FrozenLakeFixed": 30, "Sokoban": 50}
+BASE = {
+    "Bandit": ROWS["StarPO"],
+    "FrozenLakeFixed": ROWS["StarPO"],
+    "Sokoban": ROWS["StarPO without std"],
+}
+CLIP_HIGHER = partial(ppo_clip_loss, clip_low=0.2, clip_high=0.28)
+PARTS = {  # of what StarPO-S takes away and widens
+    "KL": {},
+    "no KL": {"kl_coef": 0.0},
+    "KL, clip-higher": {"loss": CLIP_HIGHER},
+    "no KL, clip-higher": {"kl_coef": 0.0, "loss": CLIP_HIGHER},
+}
+PAIRS = (("phoenix", "dragon"), ("teacher", "engineer"), ("librarian", "trader"))
+
+VARIANTS = (
+    *(("reuse", "FrozenLakeFixed", passes) for passes in (1, 5, 10)),
+    *(("answers", "FrozenLakeFixed", size) for size in (2, 4, 8, 16, 32)),
+    *(("answers", "Sokoban", size) for size in (2, 4, 8, 16, 32)),
+    *(("answers", "Bandit", size) for size in (2, 4, 8, 16, 32)),
+    *(("entropy", "FrozenLakeFixed", c) for c in (0.001, 0.03, 0.1, 0.3)),
+    *(("filter, entropy 0.1", "FrozenLakeFixed", share) for share in (0.5, 0.25)),
+    *(("filter, entropy 0.001", "FrozenLakeFixed", share) for share in (0.5, 0.25)),
+    *(("parts", "FrozenLakeFixed", part) for part in PARTS),
+    *(("parts", "Sokoban", part) for part in PARTS),
+    *(("actions", "FrozenLakeFixed", limit) for limit in (1, 2, 3, 5, 7)),
+    *(("names", "Bandit", arms) for arms in ("bare", "described")),
+)
+
+
+def generalise(described: bool, seed: int, quick: bool, checkpoint) -> list[dict]:
+    """Train on one pair of arms; test that pair, its payoffs swapped, other names.
+
+    The warm-up imitates random choices from all three pairs, so it knows every word
+    and prefers none.
+    """
+    games = [
+        Game(id="Bandit", dials={"names": pair, "described": described}, mistakes=1.0)
+        for pair in PAIRS
+    ]
+    torch.manual_seed(seed)
+    policy = Policy(len(games[0].vocabulary), context=games[0].context, critic=True)
+    for game in games:
+        warm_up(policy, game, steps=3 if quick else 20, seed=seed)
+    learned, rows = learn(
+        (policy, games[0], 0.0),
+        replace(BASE["Bandit"], entropy_coef=ENTROPY),
+        seed,
+        quick,
+        checkpoint,
+        every=EVERY,
+        **DIALS["Bandit"] | {"steps": ROUNDS["Bandit"]},
+    )
+    swapped = Game(id="Bandit", dials=games[0].dials | {"swapped": True})
+    for test, game in (("swapped", swapped), ("renamed", games[2])):
+        for row, tested in ((rows[0], policy), (rows[-1], learned)):
+            success = evaluate(tested, game, episodes=4 if quick else 256)["success"]
+            row[test] = success
+    return rows
+
+
+def run(variant, seed, quick, checkpoint):
+    lesson, name, value = variant["lesson"], variant["environment"], variant["value"]
+    if lesson == "names":
+        return generalise(value == "described", seed, quick, checkpoint)
+    row = replace(BASE[name], entropy_coef=ENTROPY)
+    start = warm_start(name, seed, quick, value if lesson == "actions" else 5)
+    dials = DIALS[name] | {"steps": ROUNDS[name]}
+    if lesson == "reuse":
+        dials["epochs"] = value
+    elif lesson == "answers":
+        dials |= {"prompts": 128 // value, "group_size": value}
+    elif lesson == "entropy":
+        row = replace(row, entropy_coef=value)
+    elif lesson == "parts":
+        row = replace(row, **PARTS[value])
+    elif lesson.startswith("filter"):
+        c = float(lesson.split()[-1])
+        row = replace(row, keep=partial(top_variance, keep=value), entropy_coef=c)
+    return learn(start, row, seed, quick, checkpoint, every=EVERY, **dials)[1]
+
+
+EXPERIMENT = Experiment(
+    name="agent-lessons",
+    chapter=13,
+    question={
+        "zh": "笔记里的每一条经验，在小模型上成立吗？",
+        "en": "Does each lesson of the note hold in miniature?",
+    },
+    variants=tuple(
+        {"lesson": lesson, "environment": name, "value": value}
+        for lesson, name, value in VARIANTS
+    ),
+    run=run,
+    columns={
+        "lesson": "the dial that is turned",
+        "environment": "id of the game",
+        "value": "passes over a round, answers per prompt, entropy coefficient, share "
+        "of groups kept, parts of the row, actions a turn, how the arms are shown",
+        "swapped": "success where the two payoffs are swapped",
+        "renamed": "success on two other names",
+    }
+    | COLUMNS,
+    settings={
+        "every": EVERY,
+        "rounds": ROUNDS,
+        "entropy_coef": ENTROPY,
+        "games": {name: repr(GAMES[name][0]) for name in BASE},
+        "dials": {name: DIALS[name] for name in BASE},
+    },
+)
