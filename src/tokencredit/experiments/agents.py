@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from ..advantages import group_relative
-from ..algorithms import ALGORITHMS, with_critic
+from ..algorithms import ALGORITHMS, with_critic, with_turn_groups
 from ..lab import Experiment, final, per_seed, spread, where
 from ._games import BEST, COLUMNS, GAMES, learn, warm_start
 
@@ -17,6 +17,7 @@ ROWS = {
         STARPO, advantage=partial(group_relative, scale=False)
     ),
     "StarPO-S": ALGORITHMS["StarPO-S"],
+    "StarPO + turn groups": with_turn_groups(STARPO),
     "StarPO + critic": with_critic(STARPO),
     "StarPO + turns": with_critic(STARPO, credit="turn"),
 }
