@@ -15,7 +15,7 @@ from ._games import COLUMNS, GAMES, learn, warm_start
 from .agents import DIALS, ENTROPY, ROWS
 
 EVERY = 3
-ROUNDS = {"Bandit": 30, "FrozenLakeFixed": 30, "Sokoban": 50}
+ROUNDS = {"Bandit": 30, "FrozenLakeFixed": 24, "Sokoban": 42}
 BASE = {
     "Bandit": ROWS["StarPO"],
     "FrozenLakeFixed": ROWS["StarPO"],
@@ -32,17 +32,17 @@ PAIRS = (("phoenix", "dragon"), ("teacher", "engineer"), ("librarian", "trader")
 
 VARIANTS = (
     *(("reuse", "FrozenLakeFixed", passes) for passes in (1, 5, 10)),
-    *(("answers", "FrozenLakeFixed", size) for size in (2, 4, 8, 16, 32)),
-    *(("answers", "Sokoban", size) for size in (2, 4, 8, 16, 32)),
+    *(("answers", "FrozenLakeFixed", size) for size in (2, 4, 8, 16)),
+    *(("answers", "Sokoban", size) for size in (2, 4, 8, 16)),
     *(("answers", "Bandit", size) for size in (2, 4, 8, 16, 32)),
     *(("entropy", "FrozenLakeFixed", c) for c in (0.001, 0.03, 0.1, 0.3)),
-    *(("filter, entropy 0.1", "FrozenLakeFixed", share) for share in (0.5, 0.25)),
-    *(("filter, entropy 0.001", "FrozenLakeFixed", share) for share in (0.5, 0.25)),
+    *(("filter", "FrozenLakeFixed", share) for share in (0.5, 0.25)),
     *(("parts", "FrozenLakeFixed", part) for part in PARTS),
     *(("parts", "Sokoban", part) for part in PARTS),
-    *(("actions", "FrozenLakeFixed", limit) for limit in (1, 2, 3, 5, 7)),
+    *(("actions", "FrozenLakeFixed", limit) for limit in (1, 3, 5, 7)),
     *(("names", "Bandit", arms) for arms in ("bare", "described")),
 )
+PULL = 0.1  # entropy coefficient that the filter is tried against
 
 
 def generalise(described: bool, seed: int, quick: bool, checkpoint) -> list[dict]:
@@ -91,9 +91,8 @@ def run(variant, seed, quick, checkpoint):
         row = replace(row, entropy_coef=value)
     elif lesson == "parts":
         row = replace(row, **PARTS[value])
-    elif lesson.startswith("filter"):
-        c = float(lesson.split()[-1])
-        row = replace(row, keep=partial(top_variance, keep=value), entropy_coef=c)
+    elif lesson == "filter":
+        row = replace(row, keep=partial(top_variance, keep=value), entropy_coef=PULL)
     return learn(start, row, seed, quick, checkpoint, every=EVERY, **dials)[1]
 
 
