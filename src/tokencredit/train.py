@@ -474,9 +474,13 @@ def _seen_by(reference: nn.Module | None, batch: Batch, dials: Dials) -> Batch:
         batch = replace(batch, last_values=None)
     if reference is None:
         return batch
-    with torch.no_grad():
-        log_probs = read(reference, batch, dials.temperature)[0]
-    return replace(batch, ref_log_probs=log_probs)
+    batch = batch.by_length() if dials.micro_size else batch
+    width, log_probs = batch.mask.shape[1], []
+    for part in batch.split(dials.micro_size or max(len(batch), 1)):
+        with torch.no_grad():
+            seen = read(reference, part.trimmed(), dials.temperature)[0]
+        log_probs.append(F.pad(seen, (0, width - seen.shape[1])))
+    return replace(batch, ref_log_probs=torch.cat(log_probs))
 
 
 def _watch(row: Algorithm, batch: Batch) -> dict:

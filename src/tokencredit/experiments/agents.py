@@ -23,10 +23,10 @@ ROWS = {
 }
 ENTROPY = 0.01  # the paper's 0.001 lets the miniature settle too early
 DIALS = {  # 128 episodes a round; the paper's 8 x 16 where there is one instance only
-    "Bandit": {"steps": 40, "prompts": 8, "group_size": 16, "lr": 5e-4},
-    "FrozenLakeFixed": {"steps": 60, "prompts": 16, "group_size": 8, "lr": 5e-4},
-    "Sokoban": {"steps": 80, "prompts": 16, "group_size": 8, "lr": 5e-4},
-    "WebShop": {"steps": 60, "prompts": 16, "group_size": 8, "lr": 5e-4},
+    "Bandit": {"steps": 30, "prompts": 8, "group_size": 16, "lr": 5e-4},
+    "FrozenLakeFixed": {"steps": 40, "prompts": 16, "group_size": 8, "lr": 5e-4},
+    "Sokoban": {"steps": 60, "prompts": 16, "group_size": 8, "lr": 5e-4},
+    "WebShop": {"steps": 40, "prompts": 16, "group_size": 8, "lr": 5e-4},
 }
 EVERY = 5
 
