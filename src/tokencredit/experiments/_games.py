@@ -20,7 +20,7 @@ from ._chain import thin
 MANY = 100_000  # instances to train on: a room or a wish hardly comes twice
 GAMES = {  # the game and the steps of its warm-up
     "Bandit": (Game(id="Bandit", mistakes=1.0), 40),
-    "FrozenLakeFixed": (Game(id="FrozenLakeFixed", mistakes=0.2), 100),
+    "FrozenLakeFixed": (Game(id="FrozenLakeFixed", mistakes=0.2), 250),
     "Sokoban": (Game(id="Sokoban", mistakes=0.1, instances=MANY), 300),
     "WebShop": (Game(id="WebShop", mistakes=0.1, instances=MANY), 300),
 }
@@ -52,10 +52,11 @@ COLUMNS = {
 
 @lru_cache(maxsize=4)
 def warm_start(
-    name: str, seed: int, quick: bool, actions: int = 5
+    name: str, seed: int, quick: bool, steps: int | None = None, actions: int = 5
 ) -> tuple[Policy, Game, float]:
     """A policy that imitated an expert with mistakes, its game, and its CPU seconds."""
-    game, steps = GAMES[name]
+    game, usual = GAMES[name]
+    steps = steps or usual
     if actions != 5:
         game = Game(
             id=name, mistakes=game.mistakes, dials={"actions_per_turn": actions}

@@ -81,7 +81,8 @@ EXPERIMENT = Experiment(
     settings={
         "every": EVERY,
         "entropy_coef": ENTROPY,
-        "games": {name: repr(game) for name, game in GAMES.items()},
+        "games": {name: repr(game) for name, (game, _) in GAMES.items()},
+        "warm_up": {name: steps for name, (_, steps) in GAMES.items()},
         "dials": DIALS,
     },
     table=table,
