@@ -7,7 +7,7 @@ import torch
 
 from ..agents import Game, evaluate
 from ..filters import top_variance
-from ..lab import Experiment
+from ..lab import Experiment, final
 from ..losses import ppo_clip_loss
 from ..policy import Policy
 from ..train import warm_up
@@ -91,6 +91,22 @@ def run(variant, seed, quick, checkpoint):
     return learn(start, row, seed, quick, checkpoint, every=EVERY, **dials)[1]
 
 
+def end(rows, lesson, value, name="FrozenLakeFixed", column="success"):
+    """A column over the last six rounds, a number per seed."""
+    pick = {"lesson": lesson, "environment": name, "value": value}
+    return final(rows, column, last=2, **pick)
+
+
+def gain(rows, lesson, value, name="FrozenLakeFixed"):
+    """Success compared to the base run of the same seed."""
+    return end(rows, lesson, value, name) - end(rows, "base", 1, name)
+
+
+def chosen(rows, size):
+    """How often the dragon is chosen at temperature 0.5 after groups of this size."""
+    return final(rows, "eval", lesson="answers", environment="Bandit", value=size)
+
+
 EXPERIMENT = Experiment(
     name="agent-lessons",
     chapter=13,
@@ -118,5 +134,67 @@ EXPERIMENT = Experiment(
         "entropy_coef": ENTROPY,
         "games": {name: repr(GAMES[name][0]) for name in BASE},
         "dials": {name: DIALS[name] for name in BASE},
+    },
+    claims={
+        "at 0.3 success falls below 0.05, entropy rises above 0.9, std below 0.12": (
+            lambda rows: (
+                end(rows, "entropy", 0.3).max() < 0.05
+                and end(rows, "entropy", 0.3, column="entropy").min() > 0.9
+                and end(rows, "entropy", 0.3, column="reward_std").max() < 0.12
+            )
+        ),
+        "at 0.1 every seed ends at least 0.05 below 0.01": lambda rows: (
+            gain(rows, "entropy", 0.1).max() < -0.05
+        ),
+        "0.001 and 0.03 are within 0.05 of 0.01": lambda rows: (
+            max(
+                abs(gain(rows, "entropy", 0.001)).max(),
+                abs(gain(rows, "entropy", 0.03)).max(),
+            )
+            < 0.05
+        ),
+        "half of the groups help at 0.1 in every seed, a quarter not in all": (
+            lambda rows: (
+                (end(rows, "filter", 0.5) > end(rows, "entropy", 0.1)).all()
+                and not (end(rows, "filter", 0.25) > end(rows, "entropy", 0.1)).all()
+            )
+        ),
+        "lake: 2 answers are worse than 8 by 0.2 or more in every seed": (
+            lambda rows: gain(rows, "answers", 2).max() < -0.2
+        ),
+        "Sokoban: 2, 4 or 16 answers are neither better nor worse in every seed": (
+            lambda rows: all(
+                gain(rows, "answers", size, "Sokoban").min() < 0
+                and gain(rows, "answers", size, "Sokoban").max() > 0
+                for size in (2, 4, 16)
+            )
+        ),
+        "bandit: up to 8 answers end at the phoenix, 16 and 32 at the dragon": (
+            lambda rows: (
+                max(chosen(rows, size).max() for size in (2, 4, 8)) < 0.02
+                and min(chosen(rows, size).min() for size in (16, 32)) > 0.98
+            )
+        ),
+        "without the KL nothing changes by 0.05": lambda rows: all(
+            abs(gain(rows, "no KL", 1, name)).max() < 0.05
+            for name in ("FrozenLakeFixed", "Sokoban")
+        ),
+        "5 passes never lose 0.03; after 10 a reply in 26 or more breaks the format": (
+            lambda rows: (
+                gain(rows, "reuse", 5).min() > -0.03
+                and end(rows, "reuse", 10, column="invalid").min() > 1 / 26
+                and end(rows, "reuse", 5, column="invalid").max() < 0.03
+            )
+        ),
+        "one action a turn never succeeds": lambda rows: (
+            end(rows, "actions", 1).max() == 0
+        ),
+        "with the payoffs swapped success goes from above 0.99 to below 0.01": (
+            lambda rows: all(
+                final(rows, "eval", lesson="swapped", value=arms).min() > 0.99
+                and final(rows, "swapped", lesson="swapped", value=arms).max() < 0.01
+                for arms in ("bare", "described")
+            )
+        ),
     },
 )
