@@ -7,7 +7,8 @@
 Both run GRPO without KL on one thread, offline, from random weights: the same prompts
 per round, answers per prompt, tokens per answer and reward; one optimizer step a round.
 The models are decoders of two layers and width 64 of equal size: `Policy`, and a Llama
-from a config. Answers have a fixed length, so both sample the same number of tokens.
+from a config. Answers have a fixed length, so both sample the same number of tokens;
+with --free they end where EOS is drawn, about one token in 14, or at the limit.
 A time is the best round, in CPU seconds, after the first two. Numbers are printed,
 never asserted.
 """
@@ -30,6 +31,7 @@ import torch
 
 from tokencredit import ALGORITHMS
 from tokencredit.policy import Policy
+from tokencredit.tasks import EOS
 from tokencredit.train import Dials, train
 
 WARM = 2  # rounds that are not timed
@@ -40,16 +42,20 @@ class Digits:
     """Prompts of four digits; an answer is paid the share of its tokens below "5"."""
 
     max_response: int = 16
+    free: bool = False  # else no EOS: every answer has max_response tokens
 
-    vocabulary = "0123456789=#."  # no EOS: every answer has max_response tokens
     max_prompt = 5
     max_reward = 1.0
+
+    @property
+    def vocabulary(self):
+        return "0123456789=#." + EOS * self.free
 
     def prompts(self, num, rng):
         return ["".join(map(str, rng.integers(0, 10, 4))) + "=" for _ in range(num)]
 
     def reward(self, prompt, response):
-        return sum(token < "5" for token in response) / len(response)
+        return sum("0" <= token < "5" for token in response) / max(len(response), 1)
 
 
 def per_round(marks):
@@ -104,7 +110,7 @@ def theirs(task, prompts, answers, rounds):
         return scores
 
     torch.manual_seed(0)
-    words = tokenizer(task.vocabulary)
+    words = tokenizer(task.vocabulary.removesuffix(EOS))
     config = LlamaConfig(
         vocab_size=len(words),
         hidden_size=64,
@@ -130,7 +136,9 @@ def theirs(task, prompts, answers, rounds):
                 per_device_train_batch_size=prompts * answers,
                 num_generations=answers,
                 max_completion_length=task.max_response,
-                generation_kwargs={"min_new_tokens": task.max_response},
+                generation_kwargs={
+                    "min_new_tokens": 0 if task.free else task.max_response
+                },
                 loss_type="grpo",
                 beta=0.0,
                 learning_rate=1e-3,
@@ -155,11 +163,12 @@ def main():
     parser.add_argument("--answers", type=int, default=8)
     parser.add_argument("--tokens", type=int, nargs="+", default=[16, 64])
     parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--free", action="store_true", help="answers may end early")
     args = parser.parse_args()
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, 1 thread; CPU seconds per update")
     for tokens in args.tokens:
-        dials = (Digits(tokens), args.prompts, args.answers, args.rounds)
+        dials = (Digits(tokens, args.free), args.prompts, args.answers, args.rounds)
         took = {}
         for name, run in (("ours", ours), ("TRL", theirs)):
             size, took[name], length, reward = run(*dials)
