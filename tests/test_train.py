@@ -49,6 +49,13 @@ def numbers(history):
     return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
 
 
+@pytest.mark.parametrize("size", [None, 1, 3])
+def test_before_the_first_update_the_reference_thinks_as_the_sampler(policy, size):
+    dials = replace(SMALL, steps=1, micro_size=size)
+    (row,) = train(policy, CHAIN, "GRPO", dials=dials)
+    assert abs(row["ref_kl"]) < 1e-4
+
+
 def test_warm_up_learns_the_same_whatever_rows_are_read_together():
     ends = []
     for size in (None, 1, 5, 64):
