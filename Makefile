@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NBVAL  := --nbval --nbval-current-env --nbval-cell-timeout 120
 NBVAL  += --nbval-sanitize-with tests/sanitize.cfg
+TWO    := -n 2 --dist
 
 .PHONY: help book site test check pages bench new-chapter exit-door browser clean
 help:
@@ -35,10 +36,10 @@ test: $(READY) browser  ## everything, as the build machine runs it
 	$(BIN)/ruff check .
 	$(BIN)/python book/parity.py
 	$(BIN)/python book/notebooks.py check
-	$(BIN)/python -m pytest -q $(NBVAL) chapters
+	$(BIN)/python -m pytest -q $(TWO) loadscope $(NBVAL) chapters
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q $(TWO) worksteal
 
 browser:  ## Chromium and Chinese fonts, which the browser tests need
 	@book/browser.sh

@@ -4,13 +4,15 @@
     peers/bin/pip install --no-deps trl==1.16.0
     peers/bin/python tests/bench_trainer.py
 
-Both run GRPO without KL on one thread, offline, from random weights: the same prompts
-per round, answers per prompt, tokens per answer and reward; one optimizer step a round.
-The models are decoders of two layers and width 64 of equal size: `Policy`, and a Llama
-from a config. Answers have a fixed length, so both sample the same number of tokens;
-with --free they end where EOS is drawn, about one token in 14, or at the limit.
-A time is the best round, in CPU seconds, after the first two. Numbers are printed,
-never asserted.
+The same task (`chain`, four digits), the same model and the same warm start: the
+weights of a `Policy` copied into a GPT-2 of equal size, which must give the same
+logits. Both run GRPO without KL on one thread, offline, with the same prompts, answers
+and updates per round, learning rate and clip. What they learn is printed beside the
+time, to show that both do the work.
+
+TRL runs twice: as it comes, with micro-batches of 8 answers and gradient checkpointing,
+and with both off, an update's answers in one batch. A time is the median round, in CPU
+seconds, after the first two. Numbers are printed, never asserted.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 os.environ.update(HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1", TRL_EXPERIMENTAL_SILENCE="1")
@@ -30,70 +33,118 @@ import numpy as np
 import torch
 
 from tokencredit import ALGORITHMS
+from tokencredit.experiments._chain import warm_start
 from tokencredit.policy import Policy
-from tokencredit.tasks import EOS
+from tokencredit.tasks import EOS, decode, task
 from tokencredit.train import Dials, train
 
 WARM = 2  # rounds that are not timed
+LR = 1e-3
+TASK = task("chain", min_digits=4)
 
 
 @dataclass(frozen=True)
-class Digits:
-    """Prompts of four digits; an answer is paid the share of its tokens below "5"."""
-
-    max_response: int = 16
-    free: bool = False  # else no EOS: every answer has max_response tokens
-
-    max_prompt = 5
-    max_reward = 1.0
+class Setting:
+    prompts: int
+    answers: int
+    updates: int  # of one round, each on its share of the answers
+    rounds: int
 
     @property
-    def vocabulary(self):
-        return "0123456789=#." + EOS * self.free
+    def share(self):
+        return self.prompts * self.answers // self.updates
 
-    def prompts(self, num, rng):
-        return ["".join(map(str, rng.integers(0, 10, 4))) + "=" for _ in range(num)]
-
-    def reward(self, prompt, response):
-        return sum("0" <= token < "5" for token in response) / max(len(response), 1)
+    def took(self, marks):
+        """Median seconds per update between the clock's readings at round ends."""
+        return float(np.median(np.diff(marks)[WARM:])) / self.updates
 
 
-def per_round(marks):
-    """Shortest step of a list of clock readings, the first rounds left out."""
-    return float(np.diff(marks)[WARM:].min())
+def start():
+    """The lab's warm start without its value head."""
+    warm = warm_start(0)
+    policy = Policy(warm.vocab_size, context=warm.context)
+    policy.load_state_dict(warm.state_dict(), strict=False)
+    return policy
 
 
-def ours(task, prompts, answers, rounds):
-    torch.manual_seed(0)
-    policy = Policy(len(task.vocabulary), context=task.max_prompt + task.max_response)
+def ours(setting):
+    dials = Dials(
+        steps=setting.rounds,
+        prompts=setting.prompts,
+        group_size=setting.answers,
+        minibatches=setting.updates,
+        lr=LR,
+    )
     row = replace(ALGORITHMS["GRPO"], kl_coef=0.0)
-    dials = Dials(steps=rounds, prompts=prompts, group_size=answers)
-    history = train(policy, task, row, dials=dials)
-    marks = [0.0] + [step["seconds"] for step in history]
-    size = sum(p.numel() for p in policy.parameters())
-    return size, per_round(marks), history[-1]["length"], history[-1]["reward"]
+    history = train(start(), TASK, row, dials=dials)
+    marks = [0.0] + [round_["seconds"] for round_ in history]
+    return setting.took(marks), [round_["reward"] for round_ in history]
+
+
+def as_gpt2(policy, pad):
+    """A GPT-2 with the weights of a `Policy`: the same function of the tokens."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    size = policy.vocab_size
+    config = GPT2Config(
+        vocab_size=size,
+        n_positions=policy.context,
+        n_embd=policy.width,
+        n_layer=len(policy.blocks),
+        n_head=policy.blocks[0].heads,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=pad,
+        pad_token_id=pad,
+    )
+    model = GPT2LMHeadModel(config)
+    names = {
+        "embed": "transformer.wte",
+        "place": "transformer.wpe",
+        "norm": "transformer.ln_f",
+        "head": "lm_head",
+        "norm1": "ln_1",
+        "norm2": "ln_2",
+        "qkv": "attn.c_attn",
+        "out": "attn.c_proj",
+        "up": "mlp.c_fc",
+        "down": "mlp.c_proj",
+    }
+    state = {k: torch.zeros_like(v) for k, v in model.state_dict().items()}
+    for name, weight in policy.state_dict().items():
+        *block, part, kind = name.split(".")
+        there = f"{names[part]}.{kind}"
+        if block:  # GPT-2 keeps its matrices transposed inside the blocks
+            there = f"transformer.h.{block[1]}.{there}"
+            weight = weight.t()
+        state[there] = weight
+    model.load_state_dict(state)
+    tokens = torch.randint(size, (8, policy.context))
+    torch.testing.assert_close(model(tokens).logits, policy(tokens)[0])
+    return model
 
 
 def tokenizer(vocabulary):
-    """One token per character, made in memory."""
+    """One token per character, in the task's order."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = {word: i for i, word in enumerate([*vocabulary, "<eos>", "<pad>"])}
-    made = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    words = {word: i for i, word in enumerate(vocabulary)}
+    made = Tokenizer(models.WordLevel(words, unk_token=EOS))
     made.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
     made.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=made, eos_token="<eos>", pad_token="<pad>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=EOS, pad_token=EOS)
 
 
-def theirs(task, prompts, answers, rounds):
+def theirs(setting, micro, checkpointing):
     from datasets import Dataset
-    from transformers import LlamaConfig, LlamaForCausalLM, TrainerCallback
+    from transformers import TrainerCallback
     from trl import GRPOConfig, GRPOTrainer
 
-    marks, lengths, paid = [], [], []
+    marks, paid = [], []
 
     class Clock(TrainerCallback):
         def on_step_begin(self, args, state, control, **_):
@@ -101,48 +152,37 @@ def theirs(task, prompts, answers, rounds):
                 marks.append(time.process_time())
 
         def on_step_end(self, args, state, control, **_):
-            marks.append(time.process_time())
+            if state.global_step % setting.updates == 0:
+                marks.append(time.process_time())
 
     def reward(prompts, completions, completion_ids, **_):
-        lengths.append(float(np.mean([len(ids) for ids in completion_ids])))
-        scores = [task.reward(*pair) for pair in zip(prompts, completions, strict=True)]
+        answers = [decode(ids, TASK.vocabulary) for ids in completion_ids]
+        scores = [TASK.reward(*pair) for pair in zip(prompts, answers, strict=True)]
         paid.append(float(np.mean(scores)))
         return scores
 
     torch.manual_seed(0)
-    words = tokenizer(task.vocabulary.removesuffix(EOS))
-    config = LlamaConfig(
-        vocab_size=len(words),
-        hidden_size=64,
-        intermediate_size=170,  # three matrices here, two of 256 in `Policy`
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=task.max_prompt + task.max_response,
-        pad_token_id=words.pad_token_id,
-        eos_token_id=words.eos_token_id,
-        bos_token_id=None,
-    )
-    model = LlamaForCausalLM(config)
-    rows = task.prompts(prompts * rounds, np.random.default_rng(0))
+    words = tokenizer(TASK.vocabulary)
+    rows = TASK.prompts(setting.prompts * setting.rounds, np.random.default_rng(0))
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
-            model=model,
+            model=as_gpt2(start(), words.pad_token_id),
             reward_funcs=reward,
             processing_class=words,
             train_dataset=Dataset.from_list([{"prompt": row} for row in rows]),
             args=GRPOConfig(
                 output_dir=folder,
-                max_steps=rounds,
-                per_device_train_batch_size=prompts * answers,
-                num_generations=answers,
-                max_completion_length=task.max_response,
-                generation_kwargs={
-                    "min_new_tokens": 0 if task.free else task.max_response
-                },
+                max_steps=setting.rounds * setting.updates,
+                per_device_train_batch_size=micro,
+                gradient_accumulation_steps=setting.share // micro,
+                steps_per_generation=setting.updates * setting.share // micro,
+                num_generations=setting.answers,
+                max_completion_length=TASK.max_response,
                 loss_type="grpo",
                 beta=0.0,
-                learning_rate=1e-3,
+                learning_rate=LR,
                 lr_scheduler_type="constant",
+                gradient_checkpointing=checkpointing,
                 use_cpu=True,
                 bf16=False,
                 save_strategy="no",
@@ -153,30 +193,32 @@ def theirs(task, prompts, answers, rounds):
             callbacks=[Clock()],
         )
         trainer.train()
-    size = sum(p.numel() for p in model.parameters())
-    return size, per_round(marks), lengths[-1], paid[-1]
+    return setting.took(marks), paid
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prompts", type=int, default=32)
-    parser.add_argument("--answers", type=int, default=8)
-    parser.add_argument("--tokens", type=int, nargs="+", default=[16, 64])
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--free", action="store_true", help="answers may end early")
+    parser.add_argument("--rounds", type=int, default=30)
     args = parser.parse_args()
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, 1 thread; CPU seconds per update")
-    for tokens in args.tokens:
-        dials = (Digits(tokens, args.free), args.prompts, args.answers, args.rounds)
-        took = {}
-        for name, run in (("ours", ours), ("TRL", theirs)):
-            size, took[name], length, reward = run(*dials)
+    for prompts, answers, updates in ((64, 4, 4), (64, 4, 2), (32, 8, 1)):
+        setting = Setting(prompts, answers, updates, args.rounds)
+        print(f"{prompts} prompts x {answers} answers, updates per round: {updates}")
+        base = None
+        for name, run in (
+            ("ours", partial(ours, setting)),
+            ("TRL as it comes", partial(theirs, setting, 8, True)),
+            ("TRL in one batch", partial(theirs, setting, setting.share, False)),
+        ):
+            took, paid = run()
+            base = base or took
+            first, last = np.mean(paid[:5]), np.mean(paid[-5:])
             print(
-                f"{args.prompts} prompts x {args.answers} answers x {length:.0f} tokens"
-                f" {name:4}: {size} parameters, {took[name]:.4f} s, reward {reward:.2f}"
+                f"  {name:16} {took:.4f} s ({took / base:.1f}x); "
+                f"reward {first:.2f} -> {last:.2f}",
+                flush=True,
             )
-        print(f"TRL / ours: {took['TRL'] / took['ours']:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
-rewritten to match, and what they import (`basic.css`) comes first. The search page
-keeps its own two scripts besides.
+rewritten to match, and what they import (`basic.css`) comes first. The fonts that every
+page shows come inside the style sheet: a file of their own would be asked for only once
+the page is laid out. The search page keeps its own two scripts besides.
 """
 
+import base64
 import posixpath
 import re
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
+INSIDE = ("KaTeX_Main-Regular.woff2", "KaTeX_Math-Italic.woff2", "fa-solid-900.woff2")
 LAST = ["scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js"]
 
 _wanted: dict[str, list[str]] = {"css": [], "js": []}
@@ -47,6 +50,9 @@ def _moved(file: Path, name: str) -> str:
         target = url[1].strip("\"'")
         if re.match(r"data:|#|/|https?:", target):
             return url[0]
+        if target.endswith(INSIDE):
+            font = base64.b64encode((file.parent / target).read_bytes()).decode()
+            return f"url(data:font/woff2;base64,{font})"
         return f"url({posixpath.normpath(posixpath.join(folder, target))})"
 
     text = re.sub(r"@(?:charset|import)[^;]*;", "", file.read_text("utf-8"))

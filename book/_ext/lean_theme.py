@@ -2,7 +2,9 @@
 
 The theme ships 540 KB (gzipped) of icons as JavaScript; the page template leaves that
 script out, and here the icon font is cut to the icons in use and the style sheet to
-their rules. Files that no page asks for are not published.
+their rules. The theme's script measures every code cell while a page loads, which lays
+out all of the page at once; here it finds none, and `book.js` does that work as parts
+come into view. Files that no page asks for are not published.
 """
 
 import re
@@ -26,6 +28,8 @@ ICONS = {
 STYLE = "styles/pydata-sphinx-theme.css"
 FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
 RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
+SCRIPT = "scripts/pydata-sphinx-theme.js"
+MEASURED = re.compile(r'document\.querySelectorAll\(\["pre",[^]]*\]\.join\(", "\)\)')
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 
 
@@ -34,14 +38,15 @@ def _names(selector: str) -> list[str]:
 
 
 def trim(app: Sphinx, error: Exception | None) -> None:
-    """Cut icons, style sheet and left-over files of the built edition."""
+    """Cut icons, style sheet, script and left-over files of the built edition."""
     if error or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
     for pattern in UNUSED:
         for file in static.rglob(pattern):
             file.unlink()
-    css, icons = static / STYLE, static / FONT
+    css, icons, script = static / STYLE, static / FONT, static / SCRIPT
+    script.write_text(MEASURED.sub("[]", script.read_text("utf-8")), "utf-8")
     rules = css.read_text(encoding="utf-8")
     codes = {
         name: int(code, 16)

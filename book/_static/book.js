@@ -1,5 +1,6 @@
 // The book's only script of its own: small courtesies that pages live without.
-const SCROLLING = ".math-scroll, .pst-scrollable-table-container";
+const SCROLLING =
+  "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
 
 addEventListener("DOMContentLoaded", () => {
   // The language switch keeps the place on the page and remembers the choice.
@@ -16,14 +17,18 @@ addEventListener("DOMContentLoaded", () => {
       math.replaceWith(math.querySelector("annotation").textContent);
     link.setAttribute("aria-label", copy.textContent.trim());
   }
-  // Only a formula or table that really scrolls is a stop for the Tab key.
-  const stops = () => {
-    for (const box of document.querySelectorAll(SCROLLING))
+  // Only a box that really scrolls is a stop for the Tab key. Its size is read when the
+  // browser lays it out: asking for it earlier would lay out the whole page at once.
+  const watch = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      const box = target.closest(SCROLLING);
       box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
-  };
-  stops();
-  document.fonts.ready.then(stops);
-  addEventListener("resize", stops);
+    }
+  });
+  for (const box of document.querySelectorAll(SCROLLING)) {
+    box.tabIndex = -1;
+    for (const part of [box, ...box.children]) watch.observe(part);
+  }
 });
 
 // A page opened from disk may not fetch its neighbours for search excerpts.

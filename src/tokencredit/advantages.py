@@ -170,7 +170,7 @@ def group_relative(
     eps = number("eps", eps)
     index, _, centred, std = group_rewards(rewards, groups)
     if scale:
-        centred = centred / (std + max(eps, TINY)).take(index)
+        centred.div_(std.add_(max(eps, TINY)).take(index))
     return centred.to(torch.promote_types(rewards.dtype, torch.float32))
 
 

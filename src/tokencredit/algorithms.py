@@ -110,6 +110,7 @@ def plain_reward(rewards: PerSequence, groups: GroupIds) -> PerSequence:
 
 NO_CRITIC = "no critic"
 NONE = "the paper has none"
+NO_KL = dict.fromkeys(("kl_estimator", "kl_in"), "unused while kl_coef is 0")
 
 REINFORCE = Algorithm(
     name="REINFORCE",
@@ -140,8 +141,7 @@ REINFORCE = Algorithm(
         "loss": "Williams theorem 2",
         "clip_rule": NONE,
         "kl_coef": NONE,
-        "kl_estimator": "unused while kl_coef is 0",
-        "kl_in": "unused while kl_coef is 0",
+        **NO_KL,
         "entropy_coef": NONE,
         "aggregation": "log-probability of a trajectory is a sum over its tokens",
         "value_coef": NO_CRITIC,
@@ -159,7 +159,7 @@ RLOO = replace(
     sources=REINFORCE.sources
     | {
         "advantage": "leave-one-out baseline of k samples",
-        "kl_coef": "TRL 1.16 default of its RLOO trainer",
+        "kl_coef": "TRL 1.16 default of its RLOO trainer; the paper: 0.03 and 0.10",
         "kl_estimator": "k1 summed over the sequence",
         "kl_in": "subtracted from the reward",
     },
@@ -184,6 +184,8 @@ PPO = replace(
         "whiten": "implementation detail of every peer; verl 0.9.1: n - 1, eps 1e-8",
         "log_ratio": "eq. 6, per token",
         "loss": "eq. 7, epsilon = 0.2",
+        "kl_coef": "no reference; the KL penalty of eq. 8 is to the old policy",
+        "entropy_coef": "eq. 9, c_2: 0.01 on Atari, none on MuJoCo",
         "aggregation": "empirical average over the batch's time steps",
         "value_coef": "eq. 9, c_1; 0.5 is the default of cleanrl and stable-baselines3",
         "value_clip": "not in the paper; default of verl 0.9.1 and OpenRLHF 0.11.2",
@@ -225,7 +227,8 @@ DR_GRPO = replace(
     sources=GRPO.sources
     | {
         "advantage": "no std: it weights questions by difficulty",
-        "kl_coef": "dropped",
+        "kl_coef": "beta = 0 throughout the paper",
+        **NO_KL,
         "aggregation": "a constant for 1/|o_i|: it weights answers by length",
     },
 )
@@ -246,6 +249,7 @@ DAPO = replace(
         "keep": "eq. 11: 0 < number correct < G",
         "loss": "eq. 10, clip-higher; values of sec. 4.1",
         "kl_coef": "sec. 2.3: removed",
+        **NO_KL,
         "aggregation": "eq. 12, token-level loss",
     },
 )
@@ -262,7 +266,8 @@ GSPO = replace(
     | {
         "log_ratio": "eq. 7: geometric mean of the token ratios",
         "loss": "eq. 5, ranges of sec. 5.1",
-        "kl_coef": "eq. 5 has none",
+        "kl_coef": "eq. 5 leaves it out 'for brevity'; 0 in TRL's and verl's recipes",
+        **NO_KL,
         "aggregation": "eq. 5: mean over sequences",
     },
 )
@@ -277,8 +282,11 @@ CISPO = replace(
     aggregation="token-mean",
     sources=GRPO.sources
     | {
-        "loss": "eq. 4-5, no lower bound; upper bound 5 as TRL 1.16 (paper: tuned)",
-        "kl_coef": "eq. 4 has none",
+        "length_penalty": "left out here; sec. 3.1 also takes DAPO's",
+        "keep": "left out here; sec. 3.1 also takes DAPO's dynamic sampling",
+        "loss": "eq. 4-5, no lower bound; upper bound 5 as TRL advises (paper: tuned)",
+        "kl_coef": "sec. 3.1: no KL penalty",
+        **NO_KL,
         "aggregation": "eq. 4: 1 / sum_i |o_i|",
     },
 )
@@ -294,8 +302,10 @@ BAPO = replace(
     sources=GRPO.sources
     | {
         "loss": "the clipped loss; clip_rule replaces its range at every step",
+        "keep": "Algorithm 1 speaks of a filter, and gives no rule",
         "clip_rule": "Algorithm 1, values of sec. 5.1; un-clipped tokens for eq. 8",
         "kl_coef": "the objective of Algorithm 1 has none",
+        **NO_KL,
         "aggregation": "verl's default, which the authors' repository keeps",
     },
 )
@@ -314,7 +324,7 @@ STARPO = replace(
         "credit": "the trajectory of all turns; with_critic gives the PPO variant",
         "kl_coef": "appendix C.2",
         "kl_estimator": "appendix C.2",
-        "kl_in": "k1 belongs in the reward: in the loss its expected gradient is 0",
+        "kl_in": "C.2: no KL loss term; k1 in a loss has expected gradient 0",
         "entropy_coef": "appendix C.2",
         "aggregation": "the paper's formula, over sampled tokens only",
     },
@@ -331,6 +341,7 @@ STARPO_S = replace(
         "keep": "top 25 % of the prompt groups by reward std",
         "loss": "clip-higher, appendix D",
         "kl_coef": "removed, appendix D",
+        **NO_KL,
     },
 )
 
@@ -372,23 +383,29 @@ def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
     'StarPO + critic'
     """
     require(credit in ("token", "turn"), "credit", '"token" or "turn"', credit)
-    estimate = {
-        "token": partial(gae, gamma=1.0, lam=1.0),
-        "turn": partial(turn_gae, gamma=1.0, lam=1.0, turn_gamma=0.95),
-    }
+    estimate, source = {
+        "token": (
+            partial(gae, gamma=1.0, lam=1.0),
+            "RAGEN C.2: gamma = lambda = 1",
+        ),
+        "turn": (
+            partial(turn_gae, gamma=1.0, lam=1.0, turn_gamma=0.95),
+            "RAGEN C.2: gamma = lambda = 1; turn_gamma 0.95 as in its repository",
+        ),
+    }[credit]
     changed = ("whiten", "value_coef", "value_clip")
     return replace(
         row,
         name=f"{row.name} + critic" if credit == "token" else f"{row.name} + turns",
         credit=credit,
-        advantage=estimate[credit],
+        advantage=estimate,
         whiten=PPO.whiten,
         value_coef=PPO.value_coef,
         value_clip=PPO.value_clip,
         sources=row.sources
         | {name: f"as PPO: {PPO.sources[name]}" for name in changed}
         | {"credit": "a critic judges every " + credit}
-        | {"advantage": "RAGEN: gamma = lambda = 1, turn_gamma 0.95"},
+        | {"advantage": source},
     )
 
 

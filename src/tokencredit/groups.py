@@ -36,12 +36,12 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     _, index, size = groups.unique(return_inverse=True, return_counts=True)
     size = size.double()
     member = torch.empty_like(size).scatter_(0, index, rewards)
-    shifted = rewards - member.take(index)
-    mean = total(shifted, index, size) / size
+    centred = rewards - member.take(index)
+    mean = total(centred, index, size).div_(size)
     require(math.isfinite(mean.sum()), "rewards", "finite", rewards)
-    centred = shifted - mean.take(index)
-    var = total(centred.square(), index, size) / (size - 1).clamp(min=1)
-    return Groups(index, size, centred, var.sqrt())
+    centred.sub_(mean.take(index))
+    var = total(centred.square(), index, size).div_((size - 1).clamp_(min=1))
+    return Groups(index, size, centred, var.sqrt_())
 
 
 def total(x, index, size):

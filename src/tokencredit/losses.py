@@ -205,6 +205,9 @@ def balanced_clip(
         share = pos / (pos + neg),  sums of |rho A| over the un-clipped tokens:
         pos: A > 0 and rho < high,  neg: A < 0 and rho > low
 
+    (Eq. 8 of the paper weights by the sampler's probability besides, and keeps the
+    clipped tokens at their clipped value.)
+
     While the share is below the target, first raise the upper bound step by step,
     then the lower one. Limit: with nothing to count the bounds stay at their start.
 

@@ -1,5 +1,6 @@
 """Sampling 采样: prompts in, a batch of answers out."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -172,7 +173,6 @@ def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
 
 def texts(batch: Batch, vocabulary: str) -> list[str]:
     """The answers of a single-turn batch as text, EOS included."""
-    return [
-        decode(row[live].tolist(), vocabulary)
-        for row, live in zip(batch.tokens, batch.mask, strict=True)
-    ]
+    ids = batch.tokens[batch.mask].tolist()
+    ends = batch.mask.sum(1).cumsum(0).tolist()
+    return [decode(ids[i:j], vocabulary) for i, j in pairwise([0, *ends])]

@@ -7,6 +7,7 @@ from the trainer, mixed precision, a learning-rate schedule.
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -142,7 +143,7 @@ def train(
     sampler = copy.deepcopy(policy) if dials.refresh > 1 else policy
     uses_reference = row.kl_coef > 0
     reference = copy.deepcopy(policy) if uses_reference else None
-    optimizer = torch.optim.Adam(policy.parameters(), lr=dials.lr)
+    optimizer = torch.optim.Adam(policy.parameters(), lr=dials.lr, fused=True)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     history: list[dict] = []
     saved = Checkpoint(
@@ -252,10 +253,11 @@ def answer_round(
         temperature=temperature,
         generator=generator,
     )
-    scores = score(batch, task, asked, reward or task.reward)
+    verdicts = score(batch, task, asked, task.reward)
+    scores = score(batch, task, asked, reward) if reward else verdicts
     seen = {
         "reward": scores,
-        "success": score(batch, task, asked, task.reward) >= task.max_reward,
+        "success": verdicts >= task.max_reward,
         "length": batch.mask.sum(1),
         "truncated": batch.truncated,
     }
@@ -434,13 +436,16 @@ def score(
     scores = []
     answers = texts(batch, task.vocabulary)
     for group, answer in zip(batch.groups.tolist(), answers, strict=True):
-        value = torch.as_tensor(verdict(prompts[group], answer), dtype=torch.float)
-        if value.numel() != 1 or not value.isfinite().all():
+        value = verdict(prompts[group], answer)
+        try:
+            scores.append(float(value))
+        except (TypeError, ValueError, RuntimeError):
+            scores.append(math.nan)
+        if not math.isfinite(scores[-1]):
             raise ValueError(
                 f"the reward of {prompts[group]!r} -> {answer!r} must be one finite "
-                f"number, got {value.tolist()}"
+                f"number, got {value!r}"
             )
-        scores.append(value.item())
     return torch.tensor(scores)
 
 

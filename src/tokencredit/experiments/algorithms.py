@@ -16,7 +16,7 @@ from ..rewards import soft_overlong
 from ..tasks import task
 from ._chain import COLUMNS, learn
 
-DIALS = {"steps": 250, "prompts": 64, "group_size": 4, "minibatches": 4, "lr": 5e-4}
+DIALS = {"steps": 250, "prompts": 64, "group_size": 4, "minibatches": 2, "lr": 1e-3}
 LIMIT = task("chain").max_response
 
 SCALED = {
