@@ -8,11 +8,11 @@ from generated import Generated
 from sphinx.application import Sphinx
 
 WORDS = {
-    "zh": ("看出来了吗", "一条定律就能抓住它", "改好的", "算给你看"),
-    "en": ("What is wrong", "One law catches it", "Repaired", "Computed here"),
+    "zh": ("错在哪里", "。", "一条定律就能抓住它：", "改好的：", "算给你看"),
+    "en": ("What is wrong", ". ", "One law catches it: ", "Repaired:", "Computed here"),
 }
 ROOM = """\
-## {title}
+## {purpose}
 
 ```python
 {wrong}
@@ -20,15 +20,15 @@ ROOM = """\
 
 <details><summary>{ask}</summary>
 
-{what}
+**{mistake}**{stop}{what}
 
-{catch}: {law_words}
+{catch}{law_words}
 
 ```python
 {law}
 ```
 
-{repaired}:
+{repaired}
 
 ```python
 {right}
@@ -50,13 +50,15 @@ class ErrataExhibits(Generated):
 
     def markdown(self, lang: str) -> str:
         self.depends_on(exhibits.__file__)
-        ask, catch, repaired, shown = WORDS[lang]
+        ask, stop, catch, repaired, shown = WORDS[lang]
         rooms = []
         for exhibit in exhibits.Exhibit.__subclasses__():
-            title, what, law_words = getattr(exhibit, lang)
+            purpose, mistake, what, law_words = getattr(exhibit, lang)
             rooms.append(
                 ROOM.format(
-                    title=title,
+                    purpose=purpose,
+                    mistake=mistake,
+                    stop=stop,
                     what=what,
                     law_words=law_words,
                     ask=ask,

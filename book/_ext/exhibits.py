@@ -2,8 +2,8 @@
 
 An exhibit is a class: `wrong` and `right` are the same function before and after, and
 `law` says of either whether it keeps the law; none of the three takes a `self`. `zh`
-and `en` hold the title, what happens, and the law in words. The tests hold every law
-against both.
+and `en` hold what the function is for, the mistake, what comes of it, and the law in
+words. The tests hold every law against both.
 """
 
 import copy
@@ -15,20 +15,22 @@ from torch import nn, tensor
 class Exhibit:
     """One mistake; `where` is the chapter that computes it."""
 
-    zh: tuple[str, str, str]
-    en: tuple[str, str, str]
+    zh: tuple[str, str, str, str]
+    en: tuple[str, str, str, str]
     where: str
 
 
 class MinForGoodMaxForBad(Exhibit):
     where = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
     zh = (
+        "裁剪目标",
         "A 小于 0 时改取 max",
         "有人觉得“悲观”对坏动作应当反过来。于是比率越大，坏动作的目标值封了顶，"
         "再也不受罚。",
         "目标是下界：它从不大于没有裁剪的 $\\rho A$。",
     )
     en = (
+        "The clipped objective",
         "The max when A is negative",
         "It seems that pessimism must turn round for a bad action. Then a growing "
         "ratio leaves the bad action's objective at a ceiling, and it is punished no "
@@ -52,12 +54,14 @@ class MinForGoodMaxForBad(Exhibit):
 class MissingComma(Exhibit):
     where = "06_ppo.ipynb#the-clip"
     zh = (
+        "裁剪目标，另一种写法",
         "min 里少了逗号",
         "$\\min(\\rho A\\ \\operatorname{clip}(\\rho) A)$ 照着写成代码，"
         "两项就乘在了一起，里面有 $A^2$：好坏不分。",
         "比率为 1 时，目标就是 $A$。",
     )
     en = (
+        "The clipped objective, written in another way",
         "A min without its comma",
         "$\\min(\\rho A\\ \\operatorname{clip}(\\rho) A)$, typed as printed, "
         "multiplies "
@@ -79,12 +83,14 @@ class MissingComma(Exhibit):
 class TableFromTheOtherBranch(Exhibit):
     where = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
     zh = (
+        "裁剪之后谁还有梯度",
         "谁没有梯度：读错了一支",
         "表里写着 $A<0$ 时“比率太大就没有梯度”。这是把另一支抄了过来："
         "坏动作的比率太大时，梯度恰恰还在。",
         "表说有梯度的地方，正是自动求导给出非零的地方。",
     )
     en = (
+        "Who still has a gradient after the clip",
         "Who has no gradient: the other branch",
         'A table says of $A<0$ "no gradient once the ratio is too large". That is the '
         "other branch, copied: for a bad action of large ratio the gradient is alive.",
@@ -108,12 +114,14 @@ class TableFromTheOtherBranch(Exhibit):
 class QuotientOfLogs(Exhibit):
     where = "08_grpo.ipynb#the-bug"
     zh = (
+        "重要性采样比",
         "两个对数相除当比率",
         "能跑，形状也对。可是对数概率是负数，除一下方向就反了：概率升高，"
         "“比率”反而下降。",
         "变得更可能的词元，比率大于 1。",
     )
     en = (
+        "The importance sampling ratio",
         "A quotient of logarithms for the ratio",
         "It runs and the shapes fit. But log-probabilities are negative, and dividing "
         "turns the direction round: the probability rises and the ratio falls.",
@@ -133,12 +141,14 @@ class QuotientOfLogs(Exhibit):
 class RatioToTheReference(Exhibit):
     where = "06_ppo.ipynb#old-policy-and-reference-policy"
     zh = (
+        "三个策略在手时的比率",
         "比率除以参考策略",
         "两个“以前的策略”只取了一个名字。比率改正的是采样，分母只能是采样的那个策略；"
         "参考策略是 KL 的另一边。",
         "刚采完样，比率处处是 1。",
     )
     en = (
+        "The ratio, with three policies at hand",
         "A ratio to the reference policy",
         "Two earlier policies shared one name. The ratio corrects the sampling, so it "
         "divides by the policy that sampled; the reference is the other side of the "
@@ -160,12 +170,14 @@ class RatioToTheReference(Exhibit):
 class SoftmaxOverTime(Exhibit):
     where = "07_kl.ipynb#mistakes-in-circulation"
     zh = (
+        "一条回答的 KL",
         "沿时间做 softmax 的 KL",
         "把一条回答的对数概率沿时间做 softmax，再算两边的 KL。"
         "它们不是任何策略的分布；长度为 1 时恒为 0。",
         "两个策略不同，KL 就大于 0，一个词元的回答也不例外。",
     )
     en = (
+        "The KL of an answer",
         "A KL by a softmax over time",
         "The log-probs of an answer go through a softmax along time, and a KL is taken "
         "of that. No policy has such distributions; at length 1 it is always 0.",
@@ -187,12 +199,14 @@ class SoftmaxOverTime(Exhibit):
 class OnePiTooMany(Exhibit):
     where = "07_kl.ipynb#mistakes-in-circulation"
     zh = (
+        "在抽到的词元上估计 KL",
         "多乘了一个 π",
         "在抽到的词元上写 $\\pi(\\log\\pi-\\log\\pi_{\\text{ref}})$。"
         "抽样已经按 $\\pi$ 加过权了，再乘一次就成了 $\\sum\\pi^2 d$。",
         "按策略对词元求平均，得到的就是 KL。",
     )
     en = (
+        "The KL, estimated at the token drawn",
         "One π too many",
         "At the token drawn, $\\pi(\\log\\pi-\\log\\pi_{\\text{ref}})$. The draw has "
         "weighted by $\\pi$ already; once more gives $\\sum\\pi^2 d$.",
@@ -214,12 +228,14 @@ class OnePiTooMany(Exhibit):
 class K1InTheLoss(Exhibit):
     where = "07_kl.ipynb#as-a-loss-the-gradients-differ"
     zh = (
+        "放进损失的 KL",
         "把 k1 放进损失",
         "值是对的，梯度是 $\\nabla\\log\\pi$ 乘 1，平均恰好为 0：看着在罚，"
         "其实什么也没做。",
         "按策略求平均，梯度就是 KL 的梯度。",
     )
     en = (
+        "A KL to put into the loss",
         "k1 in the loss",
         "Its value is right, its gradient is $\\nabla\\log\\pi$ times 1, and the mean "
         "of that is exactly 0: a penalty that does nothing.",
@@ -245,11 +261,13 @@ class K1InTheLoss(Exhibit):
 class ProductForTheMean(Exhibit):
     where = "11_gspo_cispo.ipynb#mistakes-in-circulation"
     zh = (
+        "GSPO 的比率",
         "GSPO 少了 1/|o|",
         "整条回答的比率写成了连乘。回答一长，它就飞离 1，3e-4 的范围把长回答全部裁掉。",
         "同样的一段写两遍，比率不变。",
     )
     en = (
+        "The ratio of GSPO",
         "GSPO without 1/|o|",
         "The ratio of an answer became the product. A long answer flies off from 1, "
         "and a range of 3e-4 clips every one of them.",
@@ -270,12 +288,14 @@ class ProductForTheMean(Exhibit):
 class RatioUpsideDown(Exhibit):
     where = "11_gspo_cispo.ipynb#mistakes-in-circulation"
     zh = (
+        "CISPO 的权重",
         "CISPO 的比率写反了",
         "权重写成了 $\\pi_{\\text{old}}/\\pi_\\theta$。方向一样，所以照样在学；"
         "只是越该重视的词元，权重越小。",
         "用旧策略抽样再加权，等于用新策略抽样。",
     )
     en = (
+        "The weight of CISPO",
         "CISPO's ratio upside down",
         "The weight became $\\pi_{\\text{old}}/\\pi_\\theta$. The sign is the same, so "
         "it still learns; but the more a token matters, the less it weighs.",
@@ -298,11 +318,13 @@ class RatioUpsideDown(Exhibit):
 class MeanOfMeans(Exhibit):
     where = "09_aggregation.ipynb#cut-into-micro-batches"
     zh = (
+        "几个微批的词元平均",
         "每个微批各自求平均",
         "先在微批里按词元平均，再把几个平均数平均。短微批里的词元，从此更值钱。",
         "怎么切，损失都一样。",
     )
     en = (
+        "The token mean of several micro-batches",
         "A token mean per micro-batch",
         "The mean over the tokens of a micro-batch, then the mean of those means. From "
         "now on tokens of short micro-batches are worth more.",
@@ -323,11 +345,13 @@ class MeanOfMeans(Exhibit):
 class DrGrpoWithALength(Exhibit):
     where = "09_aggregation.ipynb#dr-grpo-s-constant"
     zh = (
+        "Dr. GRPO 的聚合",
         "Dr. GRPO 还留着 1/|o|",
         "论文把它换成常数，正是为了不再按长度加权；“先求平均再除以常数”，等于没换。",
         "长回答和短回答里的词元，权重相同。",
     )
     en = (
+        "The aggregation of Dr. GRPO",
         "Dr. GRPO that keeps 1/|o|",
         "The paper puts a constant in its place so that length has no weight; a mean "
         "per answer, then the constant, has changed nothing.",
@@ -349,11 +373,13 @@ class DrGrpoWithALength(Exhibit):
 class ARoundNumber(Exhibit):
     where = "09_aggregation.ipynb#two-answers-three-means"
     zh = (
+        "长度 2 和 88：一个词元的权重",
         "2 和 88，除以 100",
         "例子里一共 90 个词元，权重却写成 1/100。顺手的整数，不是平均。",
         "所有词元的权重加起来是 1。",
     )
     en = (
+        "Lengths 2 and 88: the weight of a token",
         "2 and 88, divided by 100",
         "The example has 90 tokens and a weight of 1/100. A handy number is no mean.",
         "The weights of all tokens add up to 1.",
@@ -372,11 +398,13 @@ class ARoundNumber(Exhibit):
 class GaeThatIgnoresDone(Exhibit):
     where = "05_critics_gae.ipynb#exercise-2-find-the-bug-gae-that-leaks-over-an-edge"
     zh = (
+        "几段接在一行里的 GAE",
         "GAE 不看 done",
         "几段接在一行里，递推一路往回走，下一段的功劳就漏进了这一段。",
         "改下一段的奖励，这一段的优势不变。",
     )
     en = (
+        "GAE over episodes packed in one row",
         "GAE that ignores done",
         "Several episodes stand in one row, the recursion walks back through all of "
         "them, and the credit of the next leaks into this one.",
@@ -408,11 +436,13 @@ class GaeThatIgnoresDone(Exhibit):
 class LeaveOneOutThatExplodes(Exhibit):
     where = "03_baselines.ipynb#exercise-2-find-the-bug-leave-one-out-that-explodes"
     zh = (
+        "留一法，再除以尺度",
         "留一法除以 0",
         "基线取其余几条的平均，标准差也取其余几条的。其余几条全都一样时，标准差是 0。",
         "0/1 奖励的优势都是有限的数。",
     )
     en = (
+        "Leave-one-out, and then a scale",
         "Leave-one-out that divides by 0",
         "The baseline is the mean of the others, and the scale their standard "
         "deviation. When the others are all alike, that is 0.",
@@ -437,11 +467,13 @@ class LeaveOneOutThatExplodes(Exhibit):
 class AnotherTemperature(Exhibit):
     where = "01_tokens_as_actions.ipynb#sampled-at-one-temperature-trained-at-another"
     zh = (
+        "训练时的对数概率",
         "采样一个温度，训练一个温度",
         "采样时除以 0.7，训练时忘了。第 0 步的比率就不是 1，而且每一步都错着。",
         "什么都没更新时，训练算出的对数概率等于采样时记下的。",
     )
     en = (
+        "The log-probs of training",
         "Sampled at one temperature, trained at another",
         "Sampling divides by 0.7, training forgets. The ratio is not 1 at step 0, and "
         "stays wrong at every step.",
@@ -467,11 +499,13 @@ class OnlyTheRewardedToken(Exhibit):
         "#exercise-2-find-the-bug-only-the-end-token-was-trained"
     )
     zh = (
+        "从末尾的奖励到优势",
         "只有得奖励的词元在学",
         "奖励放在最后一个词元上，就直接拿它当优势。学会的只有什么时候停。",
         "一条回答里，每个动作词元都分到功劳。",
     )
     en = (
+        "From a reward at the end to advantages",
         "Only the rewarded token learns",
         "The reward sits on the last token and is taken for the advantage as it "
         "stands. All that is learned is when to stop.",
@@ -492,12 +526,14 @@ class OnlyTheRewardedToken(Exhibit):
 class MaskOffByOne(Exhibit):
     where = "13_agents.ipynb#off-by-one"
     zh = (
+        "哪些输出参加训练",
         "掩码错开一格",
         "位置 $j$ 的输出预测第 $j+1$ 个词元，掩码却跟着输入走：第一个动作没人教，"
         "观测的第一个词元倒学了。",
         "被训练的输出所预测的，恰好是动作词元。",
     )
     en = (
+        "Which outputs are trained",
         "A mask off by one",
         "The output at place $j$ predicts token $j+1$, but the mask went with the "
         "input: nobody trains the first action, and an observation is learned.",
@@ -519,11 +555,13 @@ class MaskOffByOne(Exhibit):
 class TimesTheMask(Exhibit):
     where = "04_returns_credit.ipynb#the-masked-loss"
     zh = (
+        "遮住之后的平均",
         "用乘法去遮",
         "0 乘 NaN 还是 NaN。遮住的位置上有什么，不归你管；要选，不要乘。",
         "遮住的位置上写什么，结果都不变。",
     )
     en = (
+        "A mean under a mask",
         "Masking by a product",
         "0 times NaN is NaN. What stands in a masked place is not yours to know; "
         "select, do not multiply.",
@@ -545,12 +583,14 @@ class TimesTheMask(Exhibit):
 class AMethodThatIsNotThere(Exhibit):
     where = "08_grpo.ipynb#the-bug"
     zh = (
+        "参考模型",
         "不存在的方法",
         "参考模型用 `model.clone()` 复制。网络没有这个方法；那一支从没有人跑过，"
         "所以没有人看见。",
         "那一支能跑；策略再动，参考不动。",
     )
     en = (
+        "A reference model",
         "A method that is not there",
         "The reference model is copied with `model.clone()`. Networks have no such "
         "method; nobody ran that branch, so nobody saw it.",
