@@ -27,7 +27,8 @@ addEventListener("DOMContentLoaded", () => {
   });
   for (const box of document.querySelectorAll(SCROLLING)) {
     box.tabIndex = -1;
-    for (const part of [box, ...box.children]) watch.observe(part);
+    const inside = box.querySelectorAll(":scope > *, .katex-display > .katex");
+    for (const part of [box, ...inside]) watch.observe(part);
   }
 });
 
