@@ -1,9 +1,12 @@
 """What the site's extensions promise, on a book of two pages built in a moment."""
 
+import base64
 import importlib.util
 import json
+import re
 import shutil
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -142,6 +145,20 @@ def test_fonts_are_cut_to_the_characters_that_formulas_show(built):
         c for c in map(chr, TTFont(cut).getBestCmap()) if c.isalpha()
     }
     assert cut.stat().st_size < (full / name).stat().st_size / 3
+
+
+def test_fonts_of_every_page_come_with_the_style_sheet(built):
+    css = (built / "zh" / "_static" / "bundle.css").read_text(encoding="utf-8")
+    inside = re.findall(r"url\(data:font/woff2;base64,([^)]+)\)", css)
+    fonts = [TTFont(BytesIO(base64.b64decode(font))) for font in inside]
+    names = {font["name"].getDebugName(1).split()[0] for font in fonts}
+    assert names == {"KaTeX_Main", "KaTeX_Math", "Font"}
+
+
+def test_the_theme_does_not_measure_the_whole_page_while_it_loads(built):
+    js = (built / "zh" / "_static" / "bundle.js").read_text(encoding="utf-8")
+    assert 'querySelectorAll(["pre"' not in js
+    assert js.count("[].forEach(e=>{e.tabIndex=") == 1
 
 
 def test_shown_reads_the_visible_half_of_a_formula_and_no_prose():
