@@ -25,16 +25,16 @@ class MinForGoodMaxForBad(Exhibit):
     zh = (
         "裁剪目标",
         "A 小于 0 时改取 max",
-        "有人觉得“悲观”对坏动作应当反过来。于是比率越大，坏动作的目标值封了顶，"
-        "再也不受罚。",
+        "有人觉得“悲观”对坏动作应当反过来。于是比率过了 1.2 的坏动作，"
+        "目标停在 $1.2A$，再也不受罚；已经降到 0.8 以下的，反而继续往下压。",
         "目标是下界：它从不大于没有裁剪的 $\\rho A$。",
     )
     en = (
         "The clipped objective",
         "The max when A is negative",
-        "It seems that pessimism must turn round for a bad action. Then a growing "
-        "ratio leaves the bad action's objective at a ceiling, and it is punished no "
-        "more.",
+        "It seems that pessimism must turn round for a bad action. Then a bad action "
+        "with a ratio above 1.2 stays at $1.2A$ and is punished no more, while one "
+        "already below 0.8 is pushed down further.",
         "The objective is a lower bound: never above the unclipped $\\rho A$.",
     )
 
@@ -52,7 +52,7 @@ class MinForGoodMaxForBad(Exhibit):
 
 
 class MissingComma(Exhibit):
-    where = "06_ppo.ipynb#the-clip"
+    where = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
     zh = (
         "裁剪目标，另一种写法",
         "min 里少了逗号",
@@ -64,8 +64,7 @@ class MissingComma(Exhibit):
         "The clipped objective, written in another way",
         "A min without its comma",
         "$\\min(\\rho A\\ \\operatorname{clip}(\\rho) A)$, typed as printed, "
-        "multiplies "
-        "the two terms. $A^2$ is in it, so good and bad are alike.",
+        "multiplies the two terms. $A^2$ is in it, so good and bad are alike.",
         "At ratio 1 the objective is $A$.",
     )
 
@@ -84,28 +83,29 @@ class TableFromTheOtherBranch(Exhibit):
     where = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
     zh = (
         "裁剪之后谁还有梯度",
-        "谁没有梯度：读错了一支",
-        "表里写着 $A<0$ 时“比率太大就没有梯度”。这是把另一支抄了过来："
+        "抄了裁剪的那一支",
+        "表里写着 $A<0$ 时“比率太大也没有梯度”。这是从裁剪那一支抄来的："
         "坏动作的比率太大时，梯度恰恰还在。",
         "表说有梯度的地方，正是自动求导给出非零的地方。",
     )
     en = (
         "Who still has a gradient after the clip",
-        "Who has no gradient: the other branch",
-        'A table says of $A<0$ "no gradient once the ratio is too large". That is the '
-        "other branch, copied: for a bad action of large ratio the gradient is alive.",
+        "Copied from the clipped branch",
+        'A table says of $A<0$ "no gradient once the ratio is too large either". That '
+        "was copied from the clipped branch: for a bad action of large ratio the "
+        "gradient is alive.",
         "The table says alive exactly where autograd is not zero.",
     )
 
     def wrong(rho, A):
-        return torch.where(A > 0, rho > 0.8, rho < 1.2)
+        return torch.where(A > 0, rho < 1.2, (rho > 0.8) & (rho < 1.2))
 
     def right(rho, A):
-        return torch.where(A > 0, rho < 1.2, rho > 0.8)
+        return torch.where(A > 0, rho < 1.2, rho > 0.8) & (A != 0)
 
     def law(f):
-        rho = tensor([0.5, 1.0, 1.5] * 2, requires_grad=True)
-        A = tensor([1.0] * 3 + [-1.0] * 3)
+        rho = tensor([0.5, 1.0, 1.5] * 3, requires_grad=True)
+        A = tensor([1.0] * 3 + [-1.0] * 3 + [0.0] * 3)
         objective = torch.minimum(rho * A, rho.clamp(0.8, 1.2) * A)
         (gradient,) = torch.autograd.grad(objective.sum(), rho)
         return torch.equal(f(rho, A), gradient != 0)
@@ -114,14 +114,14 @@ class TableFromTheOtherBranch(Exhibit):
 class QuotientOfLogs(Exhibit):
     where = "08_grpo.ipynb#the-bug"
     zh = (
-        "重要性采样比",
+        "重要性采样比率",
         "两个对数相除当比率",
         "能跑，形状也对。可是对数概率是负数，除一下方向就反了：概率升高，"
         "“比率”反而下降。",
         "变得更可能的词元，比率大于 1。",
     )
     en = (
-        "The importance sampling ratio",
+        "The importance ratio",
         "A quotient of logarithms for the ratio",
         "It runs and the shapes fit. But log-probabilities are negative, and dividing "
         "turns the direction round: the probability rises and the ratio falls.",
@@ -141,7 +141,7 @@ class QuotientOfLogs(Exhibit):
 class RatioToTheReference(Exhibit):
     where = "06_ppo.ipynb#old-policy-and-reference-policy"
     zh = (
-        "三个策略在手时的比率",
+        "手里有三个策略时的比率",
         "比率除以参考策略",
         "两个“以前的策略”只取了一个名字。比率改正的是采样，分母只能是采样的那个策略；"
         "参考策略是 KL 的另一边。",
@@ -170,18 +170,19 @@ class RatioToTheReference(Exhibit):
 class SoftmaxOverTime(Exhibit):
     where = "07_kl.ipynb#mistakes-in-circulation"
     zh = (
-        "一条回答的 KL",
-        "沿时间做 softmax 的 KL",
+        "一条回答的 KL 估计",
+        "沿时间做 softmax",
         "把一条回答的对数概率沿时间做 softmax，再算两边的 KL。"
         "它们不是任何策略的分布；长度为 1 时恒为 0。",
-        "两个策略不同，KL 就大于 0，一个词元的回答也不例外。",
+        "两边的对数概率不同，估计就大于 0，一个词元的回答也不例外。",
     )
     en = (
-        "The KL of an answer",
-        "A KL by a softmax over time",
-        "The log-probs of an answer go through a softmax along time, and a KL is taken "
-        "of that. No policy has such distributions; at length 1 it is always 0.",
-        "Different policies have a KL above 0, answers of one token included.",
+        "Estimating the KL of an answer",
+        "A softmax over time",
+        "The log-probs of an answer go through a softmax along time, and a KL is "
+        "taken of that. No policy has such distributions; at length 1 it is always 0.",
+        "Where the log-probs differ the estimate is above 0, for an answer of one "
+        "token as well.",
     )
 
     def wrong(log_probs, ref_log_probs):
@@ -190,7 +191,7 @@ class SoftmaxOverTime(Exhibit):
 
     def right(log_probs, ref_log_probs):
         d = ref_log_probs - log_probs
-        return (d.exp() - 1 - d).mean()
+        return (d.exp() - 1 - d).sum()
 
     def law(f):
         return f(tensor([-1.0]), tensor([-3.0])) > 0
@@ -231,14 +232,14 @@ class K1InTheLoss(Exhibit):
         "放进损失的 KL",
         "把 k1 放进损失",
         "值是对的，梯度是 $\\nabla\\log\\pi$ 乘 1，平均恰好为 0：看着在罚，"
-        "其实什么也没做。",
+        "其实只添噪声。",
         "按策略求平均，梯度就是 KL 的梯度。",
     )
     en = (
         "A KL to put into the loss",
         "k1 in the loss",
         "Its value is right, its gradient is $\\nabla\\log\\pi$ times 1, and the mean "
-        "of that is exactly 0: a penalty that does nothing.",
+        "of that is exactly 0: a penalty that only adds noise.",
         "Its mean gradient, drawn from the policy, is that of the KL.",
     )
 
@@ -261,17 +262,18 @@ class K1InTheLoss(Exhibit):
 class ProductForTheMean(Exhibit):
     where = "11_gspo_cispo.ipynb#mistakes-in-circulation"
     zh = (
-        "GSPO 的比率",
+        "GSPO 的序列比率",
         "GSPO 少了 1/|o|",
-        "整条回答的比率写成了连乘。回答一长，它就飞离 1，3e-4 的范围把长回答全部裁掉。",
-        "同样的一段写两遍，比率不变。",
+        "整条回答的比率写成了连乘。回答一长，它就飞离 1，"
+        "几乎没有一条还在 3e-4 的范围里。",
+        "把各词元的对数比率再抄一遍，序列比率不变。",
     )
     en = (
-        "The ratio of GSPO",
+        "The sequence ratio of GSPO",
         "GSPO without 1/|o|",
         "The ratio of an answer became the product. A long answer flies off from 1, "
-        "and a range of 3e-4 clips every one of them.",
-        "The same passage written twice has the same ratio.",
+        "and hardly one stays within a range of 3e-4.",
+        "Copy the log-ratios of all tokens once more, and the sequence ratio stays.",
     )
 
     def wrong(log_ratio):
@@ -288,18 +290,19 @@ class ProductForTheMean(Exhibit):
 class RatioUpsideDown(Exhibit):
     where = "11_gspo_cispo.ipynb#mistakes-in-circulation"
     zh = (
-        "CISPO 的权重",
+        "CISPO 的权重，裁剪之前",
         "CISPO 的比率写反了",
         "权重写成了 $\\pi_{\\text{old}}/\\pi_\\theta$。方向一样，所以照样在学；"
         "只是越该重视的词元，权重越小。",
-        "用旧策略抽样再加权，等于用新策略抽样。",
+        "没有裁剪时，用旧策略抽样再加权，等于用新策略抽样。",
     )
     en = (
-        "The weight of CISPO",
+        "The weight of CISPO before the clip",
         "CISPO's ratio upside down",
-        "The weight became $\\pi_{\\text{old}}/\\pi_\\theta$. The sign is the same, so "
-        "it still learns; but the more a token matters, the less it weighs.",
-        "Drawn from the old policy and weighted, the mean is that of the new one.",
+        "The weight became $\\pi_{\\text{old}}/\\pi_\\theta$. The sign is the same, "
+        "so it still learns; but the more a token matters, the less it weighs.",
+        "Without a clip, the mean of weighted draws from the old policy is that of "
+        "the new one.",
     )
 
     def wrong(log_probs, old_log_probs):
@@ -320,14 +323,14 @@ class MeanOfMeans(Exhibit):
     zh = (
         "几个微批的词元平均",
         "每个微批各自求平均",
-        "先在微批里按词元平均，再把几个平均数平均。短微批里的词元，从此更值钱。",
+        "先在微批里按词元平均，再把几个平均数平均。短微批里的词元，从此更重。",
         "怎么切，损失都一样。",
     )
     en = (
         "The token mean of several micro-batches",
         "A token mean per micro-batch",
-        "The mean over the tokens of a micro-batch, then the mean of those means. From "
-        "now on tokens of short micro-batches are worth more.",
+        "The mean over the tokens of a micro-batch, then the mean of those means. "
+        "From now on tokens of short micro-batches weigh more.",
         "However it is cut, the loss is the same.",
     )
 
@@ -343,7 +346,7 @@ class MeanOfMeans(Exhibit):
 
 
 class DrGrpoWithALength(Exhibit):
-    where = "09_aggregation.ipynb#dr-grpo-s-constant"
+    where = "08_grpo.ipynb#dr-grpo-two-changes-two-reasons"
     zh = (
         "Dr. GRPO 的聚合",
         "Dr. GRPO 还留着 1/|o|",
@@ -371,7 +374,7 @@ class DrGrpoWithALength(Exhibit):
 
 
 class ARoundNumber(Exhibit):
-    where = "09_aggregation.ipynb#two-answers-three-means"
+    where = "09_aggregation.ipynb#six-rules"
     zh = (
         "长度 2 和 88：一个词元的权重",
         "2 和 88，除以 100",
@@ -395,23 +398,25 @@ class ARoundNumber(Exhibit):
         return sum([2, 88]) * f([2, 88]) == 1
 
 
-class GaeThatIgnoresDone(Exhibit):
+class GaeThatIgnoresEnds(Exhibit):
     where = "05_critics_gae.ipynb#exercise-2-find-the-bug-gae-that-leaks-over-an-edge"
     zh = (
-        "几段接在一行里的 GAE",
-        "GAE 不看 done",
-        "几段接在一行里，递推一路往回走，下一段的功劳就漏进了这一段。",
-        "改下一段的奖励，这一段的优势不变。",
+        "几条轨迹接在一行里的 GAE",
+        "GAE 不看终止标志",
+        "几条轨迹接在一行里，递推一路往回走，下一条的功劳就漏进了这一条。"
+        "这里每条都正常终止；被截断时，下一个价值还要取自真实的下一状态。",
+        "改下一条的奖励，这一条的优势不变。",
     )
     en = (
         "GAE over episodes packed in one row",
-        "GAE that ignores done",
+        "GAE that ignores the ends",
         "Several episodes stand in one row, the recursion walks back through all of "
-        "them, and the credit of the next leaks into this one.",
+        "them, and the credit of the next leaks into this one. Here every episode "
+        "terminates; at a truncation the next value is that of the real next state.",
         "Another reward in the next episode changes nothing in this one.",
     )
 
-    def wrong(r, V, done):
+    def wrong(r, V, ended):
         A, after, out = 0.0, 0.0, []
         for t in reversed(range(len(r))):
             A = r[t] + after - V[t] + 0.9 * A
@@ -419,49 +424,53 @@ class GaeThatIgnoresDone(Exhibit):
             out.append(A)
         return out[::-1]
 
-    def right(r, V, done):
+    def right(r, V, ended):
         A, after, out = 0.0, 0.0, []
         for t in reversed(range(len(r))):
-            A, after = (0.0, 0.0) if done[t] else (A, after)
+            A, after = (0.0, 0.0) if ended[t] else (A, after)
             A = r[t] + after - V[t] + 0.9 * A
             after = V[t]
             out.append(A)
         return out[::-1]
 
     def law(f):
-        V, done = [0.5, 0.5, 0.5], [False, True, True]
-        return f([0, 1, 0], V, done)[:2] == f([0, 1, 9], V, done)[:2]
+        V, ended = [0.5, 0.5, 0.5], [False, True, True]
+        return f([0, 1, 0], V, ended)[:2] == f([0, 1, 9], V, ended)[:2]
 
 
 class LeaveOneOutThatExplodes(Exhibit):
     where = "03_baselines.ipynb#exercise-2-find-the-bug-leave-one-out-that-explodes"
     zh = (
         "留一法，再除以尺度",
-        "留一法除以 0",
-        "基线取其余几条的平均，标准差也取其余几条的。其余几条全都一样时，标准差是 0。",
-        "0/1 奖励的优势都是有限的数。",
+        "尺度也留一",
+        "基线取其余几条的平均，标准差也取其余几条的。其余几条全都一样时，标准差是 0，"
+        "优势上百万。",
+        "一组 $G$ 条，优势的绝对值不超过 $\\sqrt G$。",
     )
     en = (
         "Leave-one-out, and then a scale",
-        "Leave-one-out that divides by 0",
+        "The scale leaves one out as well",
         "The baseline is the mean of the others, and the scale their standard "
-        "deviation. When the others are all alike, that is 0.",
-        "Rewards of 0 and 1 have finite advantages.",
+        "deviation. When the others are all alike that is 0, and the advantage is in "
+        "the millions.",
+        "In a group of $G$ no advantage exceeds $\\sqrt G$.",
     )
 
     def wrong(rewards):
         out = []
         for i in range(len(rewards)):
             others = torch.cat([rewards[:i], rewards[i + 1 :]])
-            out.append((rewards[i] - others.mean()) / others.std())
+            out.append((rewards[i] - others.mean()) / (others.std() + 1e-6))
         return torch.stack(out)
 
     def right(rewards):
         n = len(rewards)
-        return (rewards - rewards.mean()) * n / (n - 1)
+        leave_one_out = (rewards - rewards.mean()) * n / (n - 1)
+        return leave_one_out / (rewards.std() + 1e-6)
 
     def law(f):
-        return f(tensor([1.0, 0.0, 0.0, 0.0])).isfinite().all()
+        rewards = tensor([1.0, 0.0, 0.0, 0.0])
+        return (f(rewards).abs() <= len(rewards) ** 0.5).all()
 
 
 class AnotherTemperature(Exhibit):
@@ -469,7 +478,7 @@ class AnotherTemperature(Exhibit):
     zh = (
         "训练时的对数概率",
         "采样一个温度，训练一个温度",
-        "采样时除以 0.7，训练时忘了。第 0 步的比率就不是 1，而且每一步都错着。",
+        "采样时除以 0.7，训练时忘了。第 0 步的比率就不是 1，以后每一步也都错。",
         "什么都没更新时，训练算出的对数概率等于采样时记下的。",
     )
     en = (
@@ -502,21 +511,21 @@ class OnlyTheRewardedToken(Exhibit):
         "从末尾的奖励到优势",
         "只有得奖励的词元在学",
         "奖励放在最后一个词元上，就直接拿它当优势。学会的只有什么时候停。",
-        "一条回答里，每个动作词元都分到功劳。",
+        "奖励不是 0，一条回答里的每个动作词元就都分到功劳。",
     )
     en = (
         "From a reward at the end to advantages",
         "Only the rewarded token learns",
         "The reward sits on the last token and is taken for the advantage as it "
         "stands. All that is learned is when to stop.",
-        "Every action token of an answer receives credit.",
+        "Unless the reward is 0, every action token of the answer receives credit.",
     )
 
     def wrong(rewards, mask):
-        return rewards * mask
+        return torch.where(mask, rewards, 0.0)
 
     def right(rewards, mask):
-        return rewards.sum() * mask
+        return torch.where(mask, rewards[mask].sum(), 0.0)
 
     def law(f):
         mask = tensor([False, True, True, True])
@@ -528,15 +537,16 @@ class MaskOffByOne(Exhibit):
     zh = (
         "哪些输出参加训练",
         "掩码错开一格",
-        "位置 $j$ 的输出预测第 $j+1$ 个词元，掩码却跟着输入走：第一个动作没人教，"
-        "观测的第一个词元倒学了。",
+        "位置 $j$ 的输出预测第 $j+1$ 个词元，掩码却跟着输入走：第一个动作没有训练，"
+        "观测的第一个词元却训练了。",
         "被训练的输出所预测的，恰好是动作词元。",
     )
     en = (
         "Which outputs are trained",
         "A mask off by one",
         "The output at place $j$ predicts token $j+1$, but the mask went with the "
-        "input: nobody trains the first action, and an observation is learned.",
+        "input: the first action is not trained, and the first token of the "
+        "observation is.",
         "What the trained outputs predict is exactly the action tokens.",
     )
 
@@ -563,16 +573,16 @@ class TimesTheMask(Exhibit):
     en = (
         "A mean under a mask",
         "Masking by a product",
-        "0 times NaN is NaN. What stands in a masked place is not yours to know; "
+        "0 times NaN is NaN. What stands in a masked place is none of your business; "
         "select, do not multiply.",
         "Whatever stands in a masked place, the result is the same.",
     )
 
     def wrong(losses, mask):
-        return (losses * mask).sum() / mask.sum()
+        return (losses * mask).sum() / mask.sum().clamp(min=1)
 
     def right(losses, mask):
-        return losses[mask].mean()
+        return torch.where(mask, losses, 0.0).sum() / mask.sum().clamp(min=1)
 
     def law(f):
         mask = tensor([True, True, False])

@@ -124,7 +124,7 @@ def mean_entropy(entropies: PerToken, mask: TokenMask) -> Scalar:
 
 
 def explained_variance(values: PerToken, returns: PerToken, mask: TokenMask) -> Scalar:
-    """Share of the returns' variance that the critic explains 可解释方差.
+    """Share of the returns' variance that the critic explains 解释方差.
 
         1 - var(R - V) / var(R)
 
@@ -226,7 +226,7 @@ def group_reward_std(rewards: PerSequence, groups: GroupIds) -> Scalar:
 
 
 def zero_variance_share(rewards: PerSequence, groups: GroupIds) -> Scalar:
-    """Share of the groups whose rewards are all equal 零方差组的比例.
+    """Share of the groups whose rewards are all equal 零方差组占比.
 
     Args:
         rewards: one per sequence, finite.
@@ -275,7 +275,7 @@ DIAGNOSTICS = {
         "mean(rho - 1 - log rho)",
         {"zh": "每次更新 0.001 到 0.02", "en": "0.001 to 0.02 per update"},
         {
-            "zh": "第一步就大于 0：采样与训练的温度、截断或引擎不一致",
+            "zh": "第一步就大于 0：采样与训练的温度、top-p 或引擎不一致",
             "en": "above 0 on the first step: sampler and trainer disagree about "
             "temperature, top-p or engine",
         },
@@ -284,7 +284,7 @@ DIAGNOSTICS = {
         mean_entropy,
         "mean of -sum_v p_v log p_v",
         {
-            "zh": "缓慢下降，不到 0；上限 log V",
+            "zh": "缓慢下降，但不降到 0；上限 log V",
             "en": "falls slowly, never to 0; at most log V",
         },
         {
@@ -311,9 +311,9 @@ DIAGNOSTICS = {
             "en": "both 1 on the first step; then about 0.5 to 2",
         },
         {
-            "zh": "第一步不是 1：温度、掩码错位一格或旧对数概率算错",
-            "en": "not 1 on the first step: temperature, a mask off by one, or "
-            "wrong old log-probs",
+            "zh": "第一步不是 1：温度不同、存下的对数概率错开一位，或旧对数概率算错",
+            "en": "not 1 on the first step: another temperature, stored log-probs "
+            "shifted by one, or wrong old log-probs",
         },
     ),
     "effective_sample_size": Diagnostic(
@@ -329,12 +329,13 @@ DIAGNOSTICS = {
         group_reward_std,
         "mean over groups of the sample std of their rewards",
         {
-            "zh": "0/1 奖励时 0.2 到 0.5，缓慢下降",
-            "en": "0.2 to 0.5 with 0/1 rewards, falling slowly",
+            "zh": "0/1 奖励时 0.2 到 0.5，随成功率先升后降",
+            "en": "0.2 to 0.5 with 0/1 rewards; rises, then falls as success grows",
         },
         {
-            "zh": "成功率没升它却先掉：崩溃的前兆",
-            "en": "falls while success does not rise: a collapse is near",
+            "zh": "成功率没升它却掉：可能在崩溃，同时看熵",
+            "en": "falls while success does not rise: perhaps a collapse; look at "
+            "the entropy as well",
         },
     ),
     "zero_variance_share": Diagnostic(
