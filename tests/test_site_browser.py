@@ -87,6 +87,17 @@ def test_no_page_has_an_axe_violation_an_error_or_an_outside_request(
     assert not found, "\n" + "\n".join(found)
 
 
+def test_a_page_of_which_only_the_head_is_laid_out_has_no_axe_violation(
+    folder, browser
+):
+    context = browser.new_context(**measure.LOOKS["phone"])
+    page = context.new_page()
+    page.goto((folder / "zh" / "chapters/06_ppo.html").as_uri())
+    page.evaluate(TWO_FRAMES)
+    assert measure.axe(page, contrast=False) == []
+    context.close()
+
+
 def test_a_chapter_weighs_less_than_the_prototype(folder, browser):
     with measure.served(folder) as address:
         for name in measure.page_names(folder, "*/chapters/*"):

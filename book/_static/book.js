@@ -26,7 +26,7 @@ addEventListener("DOMContentLoaded", () => {
     }
   });
   for (const box of document.querySelectorAll(SCROLLING)) {
-    box.tabIndex = -1;
+    box.tabIndex = 0; // until it is laid out it may scroll
     const inside = box.querySelectorAll(":scope > *, .katex-display > .katex");
     for (const part of [box, ...inside]) watch.observe(part);
   }
