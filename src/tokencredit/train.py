@@ -482,9 +482,11 @@ def _seen_by(reference: nn.Module | None, batch: Batch, dials: Dials) -> Batch:
     batch = batch.by_length() if dials.micro_size else batch
     width, log_probs = batch.mask.shape[1], []
     for part in batch.split(dials.micro_size or max(len(batch), 1)):
+        words = part.trimmed().tokens
         with torch.no_grad():
-            seen = read(reference, part.trimmed(), dials.temperature)[0]
-        log_probs.append(F.pad(seen, (0, width - seen.shape[1])))
+            logits, _ = reference(words[:, :-1])
+            seen = token_log_probs(logits / dials.temperature, words[:, 1:])
+        log_probs.append(F.pad(seen, (1, width - words.shape[1])))
     return replace(batch, ref_log_probs=torch.cat(log_probs))
 
 
