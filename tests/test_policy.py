@@ -40,6 +40,21 @@ def test_reading_in_pieces_with_a_cache_equals_reading_at_once(policy):
     torch.testing.assert_close(torch.cat([p[1] for p in parts], 1), values)
 
 
+@pytest.mark.parametrize("kind", ["decoder", "note"])
+def test_some_places_alone_are_read_as_among_all(policy, kind):
+    policy = policy if kind == "decoder" else PositionPolicy(7)
+    tokens = torch.randint(0, 7, (4, 6))
+    only = torch.tensor([1, 0, 1, 1, 0, 0, 1, 0] * 3).view(4, 6).bool()
+    whole, some = policy(tokens), policy(tokens, only=only)
+    slopes = []
+    for logits, values in ([x if x is None else x[only] for x in whole], some):
+        policy.zero_grad()
+        (logits.sin().sum() + (0 if values is None else values.sum())).backward()
+        slopes.append([p.grad.clone() for p in policy.parameters()])
+        torch.testing.assert_close(logits, whole[0][only])
+    torch.testing.assert_close(*slopes)
+
+
 def test_rows_of_different_length_go_on_where_each_one_ended(policy):
     """What padding wrote into the cache is never seen."""
     long, short = torch.tensor([1, 2, 3, 4]), torch.tensor([5, 6])

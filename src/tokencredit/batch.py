@@ -49,15 +49,16 @@ class Batch:
 
     def by_length(self) -> Batch:
         """The same rows, shortest first: parts of like length need little padding."""
-        return self.select(self._lengths().argsort(stable=True))
+        return self.select(self.lengths().argsort(stable=True))
 
     def trimmed(self) -> Batch:
         """The same rows without the columns after the last live token of all."""
-        width = max([1, *self._lengths().tolist()])
+        width = max([1, *self.lengths().tolist()])
         tensors = self.tensors().items()
         return replace(self, **{n: x[:, :width] for n, x in tensors if x.dim() == 2})
 
-    def _lengths(self) -> Tensor:
+    def lengths(self) -> Tensor:
+        """Columns of each row up to its last live token."""
         places = torch.arange(1, self.mask.shape[1] + 1)
         return torch.where(self.mask, places, 0).amax(1)
 

@@ -462,15 +462,18 @@ def on_last_token(scores: PerSequence, mask: TokenMask) -> PerToken:
 def read(policy: nn.Module, batch: Batch, temperature: float = 1.0):
     """What the policy thinks of a batch now: log-probs, entropies, values ``[B, T]``.
 
-    Aligned like every field of `Batch`: column j speaks of token j. Values are None
-    without a critic.
+    Aligned like every field of `Batch`: column j speaks of token j; 0 where masked.
+    Values are None without a critic.
     """
-    logits, values = policy(batch.tokens[:, :-1])
+    chosen = batch.mask[:, 1:]  # no policy chose the first token of a prompt
+    logits, values = policy(batch.tokens[:, :-1], only=chosen)
     logits = logits / temperature
-    log_probs = token_log_probs(logits, batch.tokens[:, 1:])
-    first = (1, 0)  # no policy chose the first token of a prompt
-    values = F.pad(values, first) if policy.critic else None
-    return F.pad(log_probs, first), F.pad(entropy(logits), first), values
+    log_probs = token_log_probs(logits, batch.tokens[:, 1:][chosen])
+
+    def put(live: Tensor) -> PerToken:
+        return F.pad(live.new_zeros(chosen.shape).masked_scatter(chosen, live), (1, 0))
+
+    return put(log_probs), put(entropy(logits)), put(values) if policy.critic else None
 
 
 def _seen_by(reference: nn.Module | None, batch: Batch, dials: Dials) -> Batch:
@@ -479,15 +482,14 @@ def _seen_by(reference: nn.Module | None, batch: Batch, dials: Dials) -> Batch:
         batch = replace(batch, last_values=None)
     if reference is None:
         return batch
-    batch = batch.by_length() if dials.micro_size else batch
-    width, log_probs = batch.mask.shape[1], []
-    for part in batch.split(dials.micro_size or max(len(batch), 1)):
-        words = part.trimmed().tokens
+    order = batch.lengths().argsort(stable=True)
+    log_probs = torch.zeros_like(batch.old_log_probs)
+    for rows in order.split(dials.micro_size or 64):  # parts that fit the cache
+        part = batch.select(rows).trimmed()
         with torch.no_grad():
-            logits, _ = reference(words[:, :-1])
-            seen = token_log_probs(logits / dials.temperature, words[:, 1:])
-        log_probs.append(F.pad(seen, (1, width - words.shape[1])))
-    return replace(batch, ref_log_probs=torch.cat(log_probs))
+            seen = read(reference, part, dials.temperature)[0]
+        log_probs[rows, : seen.shape[1]] = seen
+    return replace(batch, ref_log_probs=log_probs)
 
 
 def _watch(row: Algorithm, batch: Batch) -> dict:

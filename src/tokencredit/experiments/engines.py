@@ -90,6 +90,7 @@ EXPERIMENT = Experiment(
     variants=tuple({"arm": name} for name in ARMS),
     run=run,
     columns={
+        "arm": "which trainer, and whose loss",
         "step": "rounds of sampling so far",
         "reward": "mean reward of the sampled answers over the last rounds",
     },
