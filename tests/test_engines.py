@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from trl import GRPOTrainer
 
 from tokencredit import ALGORITHMS, token_log_probs
-from tokencredit.engines import as_gpt2, tokenizer, trl_rounds
+from tokencredit.engines import RowTrainer, as_gpt2, tokenizer, trl_rounds
 from tokencredit.policy import Policy
 from tokencredit.tasks import encode, task
 from tokencredit.train import warm_up
@@ -140,6 +141,16 @@ def test_tokens_of_a_tool_get_no_gradient(policy):
     torch.testing.assert_close(
         trainer.model.lm_head.weight.grad, policy.head.weight.grad
     )
+
+
+def test_weights_for_the_gap_of_vllm_are_not_dropped_silently(monkeypatch):
+    def samples_with_vllm(self):
+        self.use_vllm = self.vllm_importance_sampling_correction = True
+
+    monkeypatch.setattr(GRPOTrainer, "__init__", samples_with_vllm)
+    with pytest.raises(ValueError, match="vllm_importance_sampling_correction must be"):
+        RowTrainer(row=without_kl("GRPO"))
+    RowTrainer(row=None)  # TRL's own loss keeps them
 
 
 def test_the_tokenizer_has_one_token_per_character_in_the_tasks_order():
