@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 
 @dataclass
@@ -158,7 +159,33 @@ class Block(nn.Module):
         if only is not None:  # nobody attends to the others any more
             x, y = x[only], y[only]
         x = x + self.out(y)
-        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+        return x + self.down(Gelu.apply(self.up(self.norm2(x))))
+
+
+class Gelu(torch.autograd.Function):
+    """torch's ``gelu(x, approximate="tanh")`` in two thirds of its time on a CPU.
+
+    Since ``(1 + tanh(z / 2)) / 2`` is the sigmoid of z, it is ``x sigmoid(z)`` with
+    ``z = sqrt(8 / pi) (x + 0.044715 x^3)``; a sigmoid costs less than a tanh here.
+    """
+
+    a, b = math.sqrt(8 / math.pi), math.sqrt(8 / math.pi) * 0.044715
+
+    @staticmethod
+    def forward(ctx, x: Tensor) -> Tensor:
+        a = x.new_tensor(Gelu.a)
+        s = torch.addcmul(a, x, x, value=Gelu.b).mul_(x).sigmoid_()
+        ctx.save_for_backward(x, s)
+        return x * s
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: Tensor) -> Tensor:
+        """d(x s)/dx = s (1 + x z' (1 - s)), with x z' = a x + 3 b x^3."""
+        x, s = ctx.saved_tensors
+        a = x.new_tensor(Gelu.a)
+        slope = torch.addcmul(a, x, x, value=3 * Gelu.b).mul_(x)
+        return slope.addcmul_(slope, s, value=-1).add_(1).mul_(s).mul_(grad)
 
 
 def attention(
