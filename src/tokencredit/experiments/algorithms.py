@@ -98,14 +98,13 @@ EXPERIMENT = Experiment(
         "every row ends above 0.95 in every seed": lambda rows: all(
             end(rows, name).min() > 0.95 for name in ALGORITHMS
         ),
-        "every row reaches 95 % in every seed within 26 CPU seconds": lambda rows: all(
-            first(rows, "seconds", 0.95, algorithm=name).max() < 26
+        "every row reaches 95 % in every seed within 20 CPU seconds": lambda rows: all(
+            first(rows, "seconds", 0.95, algorithm=name).max() < 20
             for name in ALGORITHMS
         ),
-        "and within 180 rounds, but for StarPO-S": lambda rows: all(
-            first(rows, "step", 0.95, algorithm=name).max() <= 180
+        "and within 200 rounds": lambda rows: all(
+            first(rows, "step", 0.95, algorithm=name).max() <= 200
             for name in ALGORITHMS
-            if name != "StarPO-S"
         ),
         "plain REINFORCE and DAPO end above all others in every seed": lambda rows: all(
             (end(rows, best) > end(rows, name)).all()
