@@ -4,12 +4,12 @@
 
 The same task (`chain`, four digits), the same model and the same warm start: the
 weights of a `Policy` copied into a GPT-2 of equal size. Both run GRPO without KL on one
-thread, offline, with the same prompts, answers and updates per round, learning rate and
-clip. What they learn is printed beside the time, to show that both do the work.
+thread, offline, with the same prompts, responses and updates per round, learning rate
+and clip. What they learn is printed beside the time, to show that both do the work.
 
-TRL runs twice: as it comes, with micro-batches of 8 answers and gradient checkpointing,
-and with both off, an update's answers in one batch. A time is the median round, in CPU
-seconds, after the first two. Numbers are printed, never asserted.
+TRL runs twice: as it comes, with micro-batches of 8 responses and gradient
+checkpointing, and with both off, an update's responses in one batch. A time is the
+median round, in CPU seconds, after the first two. Numbers are printed, never asserted.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ TASK = task("chain", min_digits=4)
 @dataclass(frozen=True)
 class Setting:
     prompts: int
-    answers: int
-    updates: int  # of one round, each on its share of the answers
+    responses: int
+    updates: int  # of one round, each on its share of the responses
     rounds: int
 
     @property
     def share(self):
-        return self.prompts * self.answers // self.updates
+        return self.prompts * self.responses // self.updates
 
     def took(self, marks):
         """Median seconds per update between the clock's readings at round ends."""
@@ -56,7 +56,7 @@ def ours(setting):
     dials = Dials(
         steps=setting.rounds,
         prompts=setting.prompts,
-        group_size=setting.answers,
+        group_size=setting.responses,
         minibatches=setting.updates,
         lr=LR,
     )
@@ -75,7 +75,7 @@ def theirs(setting, micro, checkpointing):
         None,
         rounds=setting.rounds,
         prompts=setting.prompts,
-        group_size=setting.answers,
+        group_size=setting.responses,
         updates=setting.updates,
         micro_size=micro,
         checkpointing=checkpointing,
@@ -91,9 +91,11 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, 1 thread; CPU seconds per update")
-    for prompts, answers, updates in ((64, 4, 4), (64, 4, 2), (32, 8, 1)):
-        setting = Setting(prompts, answers, updates, args.rounds)
-        print(f"{prompts} prompts x {answers} answers, updates per round: {updates}")
+    for prompts, responses, updates in ((64, 4, 4), (64, 4, 2), (32, 8, 1)):
+        setting = Setting(prompts, responses, updates, args.rounds)
+        print(
+            f"{prompts} prompts x {responses} responses, updates per round: {updates}"
+        )
         base = None
         for name, run in (
             ("ours", partial(ours, setting)),

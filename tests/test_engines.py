@@ -91,7 +91,7 @@ PROMPTS, ANSWER = ("47=", "471=", "4719="), "41#1$"
 
 
 def as_the_trainer_reads(policy, positions):
-    """Log-probs of an answer after three prompts: those of TRL, and of the policy."""
+    """Log-probs of a response after three prompts: those of TRL, and of the policy."""
     silent = {"rounds": 1, "prompts": 16, "learning_rate": 0.0, "positions": positions}
     trainer, _ = trl_rounds(policy, CHAIN, None, **silent)
     rows = [torch.tensor(encode(p + ANSWER, CHAIN.vocabulary)) for p in PROMPTS]
@@ -170,7 +170,9 @@ def test_what_cannot_be_brought_over_is_refused(policy):
     for name in ("PPO", "RLOO"):
         with pytest.raises(ValueError, match=f"{name} needs a critic or a KL in the"):
             trl_rounds(policy, CHAIN, ALGORITHMS[name], rounds=1, prompts=16)
-    with pytest.raises(ValueError, match="16 x 4 answers do not split into 3 updates"):
+    with pytest.raises(
+        ValueError, match="16 x 4 responses do not split into 3 updates"
+    ):
         trl_rounds(policy, CHAIN, None, rounds=1, prompts=16, updates=3)
     with pytest.raises(ValueError, match="micro-batches of 5"):
         trl_rounds(policy, CHAIN, None, rounds=1, prompts=16, micro_size=5)

@@ -229,7 +229,7 @@ DR_GRPO = replace(
         "advantage": "no std: it weights questions by difficulty",
         "kl_coef": "beta = 0 throughout the paper",
         **NO_KL,
-        "aggregation": "a constant for 1/|o_i|: it weights answers by length",
+        "aggregation": "a constant for 1/|o_i|: it weights responses by length",
     },
 )
 

@@ -207,9 +207,9 @@ def trl_rounds(
         policy: without a value head; it stays as it is.
         task: prompts and verdicts.
         row: the loss; None: TRL's own, see `settings`.
-        rounds: of sampling, each ``prompts * group_size`` answers.
-        updates: optimizer steps per round, each on its share of the answers.
-        micro_size: answers per forward pass; None: an update's at once.
+        rounds: of sampling, each ``prompts * group_size`` responses.
+        updates: optimizer steps per round, each on its share of the responses.
+        micro_size: responses per forward pass; None: an update's at once.
         checkpointing: compute activations again in the backward pass.
         positions: see `as_gpt2`.
         seed: of prompts and sampling.
@@ -220,14 +220,14 @@ def trl_rounds(
         The trainer, and the mean reward of each round.
 
     Raises:
-        ValueError: answers that the updates, or an update's that the micro-batches, do
-            not divide.
+        ValueError: responses that the updates, or an update's that the micro-batches,
+            do not divide.
     """
     share, rest = divmod(prompts * group_size, updates)
     micro_size = micro_size or share
     if rest or share % micro_size:
         raise ValueError(
-            f"{prompts} x {group_size} answers do not split into {updates} updates "
+            f"{prompts} x {group_size} responses do not split into {updates} updates "
             f"of micro-batches of {micro_size}"
         )
     paid = []
@@ -238,8 +238,8 @@ def trl_rounds(
                 after_round()
 
     def reward(prompts, completion_ids, **_):
-        answers = [decode(ids, task.vocabulary) for ids in completion_ids]
-        scores = [task.reward(*pair) for pair in zip(prompts, answers, strict=True)]
+        responses = [decode(ids, task.vocabulary) for ids in completion_ids]
+        scores = [task.reward(*pair) for pair in zip(prompts, responses, strict=True)]
         paid.append(float(np.mean(scores)))
         return scores
 

@@ -1,4 +1,4 @@
-"""Groups 组: the answers to one prompt, known by id, in any order."""
+"""Groups 组: the responses to one prompt, known by id, in any order."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Cache:
     values: list[Tensor]
 
     def rows(self, index: Tensor) -> "Cache":
-        """The same cache for a choice of rows (repeats allowed: a group of answers)."""
+        """The same cache for a choice of rows; a group of responses repeats one."""
         return Cache([k[index] for k in self.keys], [v[index] for v in self.values])
 
 
@@ -33,9 +33,9 @@ class Policy(nn.Module):
 
     Args:
         vocab_size: number of tokens.
-        context: most tokens of a row, prompt and answer together.
+        context: most tokens of a row, prompt and response together.
         width, layers, heads: its size; the default has about 100 000 parameters.
-        critic: add a value head (价值头), V(prompt and answer so far).
+        critic: add a value head (价值头), V(prompt and response so far).
 
     Raises:
         ValueError: a width that the heads do not divide, or a size below 1.
@@ -210,9 +210,9 @@ def read_cache(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
 
 
 class PositionPolicy(nn.Module):
-    """The source note's model: each place of the answer has its own weights.
+    """The source note's model: each place of the response has its own weights.
 
-    It reads the prompt and gives the logits of all places of the answer at once; no
+    It reads the prompt and gives the logits of all places of the response at once; no
     place knows what the others drew. Its random start is peaked: logits have a standard
     deviation near 3, entropy about 0.4 nats of log 5 = 1.6.
 
@@ -242,7 +242,7 @@ class PositionPolicy(nn.Module):
         self.write = nn.Parameter(torch.randn(response_length, width, width) * scale)
 
     def cache(self, rows: int) -> Cache:
-        """Room for the logits of every place of the answer."""
+        """Room for the logits of every place of the response."""
         return Cache([torch.zeros(rows, len(self.write), self.vocab_size)], [])
 
     def forward(
@@ -263,8 +263,8 @@ class PositionPolicy(nn.Module):
             )
         prompt = self.embed(tokens[:, : self.prompt_length])
         thought = torch.einsum("bpi,pij->bj", prompt, self.read)
-        answer = torch.einsum("bi,pij->bpj", thought, self.write)
-        logits = answer @ self.embed.weight.T / self.flatten
+        response = torch.einsum("bi,pij->bpj", thought, self.write)
+        logits = response @ self.embed.weight.T / self.flatten
         if cache is not None:
             cache.keys[0].copy_(logits)
         logits = F.pad(logits, (0, 0, self.prompt_length - 1, 1))

@@ -1,4 +1,4 @@
-"""Sampling 采样: prompts in, a batch of answers out."""
+"""Sampling 采样: prompts in, a batch of responses out."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,7 +21,7 @@ def rollout(
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> Batch:
-    """Sample `group_size` answers to each prompt (采样).
+    """Sample `group_size` responses to each prompt (采样).
 
     Each prompt is read once; its cache is repeated for the group. A token is drawn by
     an exponential race, the argmax of ``log p - log e`` with ``e`` standard
@@ -31,7 +31,7 @@ def rollout(
 
     Args:
         policy: gives ``(logits, values)``; see `Policy`.
-        task: its vocabulary, EOS and limit on the length of an answer.
+        task: its vocabulary, EOS and limit on the length of a response.
         prompts: texts.
         temperature: of the softmax; 0 takes the most likely token. The log-probs are
             at this temperature (at 1 for 0): training must use the same one.
@@ -39,7 +39,7 @@ def rollout(
 
     Raises:
         ValueError: no prompts, an empty or unknown prompt, one that does not fit the
-            context together with its answer, a policy with another vocabulary size,
+            context together with its response, a policy with another vocabulary size,
             a group size below 1 or a temperature that is negative or no number.
     """
     size = len(task.vocabulary)
@@ -55,7 +55,7 @@ def rollout(
     limit = task.max_response
     if ids.shape[1] + limit > policy.context:
         raise ValueError(
-            f"a prompt of {ids.shape[1]} tokens and an answer of {limit} do not fit "
+            f"a prompt of {ids.shape[1]} tokens and a response of {limit} do not fit "
             f"the context of {policy.context}"
         )
     eos = task.vocabulary.find(EOS)
@@ -81,9 +81,9 @@ def rollout(
     place = lengths[:, None] + torch.arange(limit)
     width = int((lengths + live.sum(1)).max())
 
-    def put(answers: Tensor, fill: Tensor) -> Tensor:
-        answers = answers.where(live, torch.zeros((), dtype=answers.dtype))
-        return F.pad(fill, (0, limit)).scatter(1, place, answers)[:, :width]
+    def put(responses: Tensor, fill: Tensor) -> Tensor:
+        responses = responses.where(live, torch.zeros((), dtype=responses.dtype))
+        return F.pad(fill, (0, limit)).scatter(1, place, responses)[:, :width]
 
     empty = torch.zeros_like(ids[groups], dtype=torch.float)
     return Batch(
@@ -172,7 +172,7 @@ def _pad(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
 
 
 def texts(batch: Batch, vocabulary: str) -> list[str]:
-    """The answers of a single-turn batch as text, EOS included."""
+    """The responses of a single-turn batch as text, EOS included."""
     ids = batch.tokens[batch.mask].tolist()
     ends = batch.mask.sum(1).cumsum(0).tolist()
     return [decode(ids[i:j], vocabulary) for i, j in pairwise([0, *ends])]

@@ -52,20 +52,20 @@ class Dials:
 
     Args:
         steps: rounds of sampling.
-        prompts: prompts of a round; it samples ``prompts * group_size`` answers.
-        group_size: answers per prompt.
+        prompts: prompts of a round; it samples ``prompts * group_size`` responses.
+        group_size: responses per prompt.
         epochs: passes over a round (K).
         minibatches: optimizer steps per pass.
-        micro_size: answers per forward pass; the gradients of the micro-batches add up
-            to that of the step, whatever the split. None: all at once.
+        micro_size: responses per forward pass; the gradients of the micro-batches add
+            up to that of the step, whatever the split. None: all at once.
         lr: of Adam.
         max_grad_norm: a longer gradient is scaled down to this.
         temperature: of sampling, and so of training.
         refresh: the sampler takes over the policy's weights every this many rounds;
-            above 1 its answers are stale.
-        bootstrap: a critic's V stands for what a truncated answer would still have got.
-            False, as in verl and OpenRLHF: the limit is part of the task, and such an
-            answer ended with nothing.
+            above 1 its responses are stale.
+        bootstrap: a critic's V stands for what a truncated response would still have
+            got. False, as in verl and OpenRLHF: the limit is part of the task, and such
+            a response ended with nothing.
         refills: most rounds of sampling to fill a batch thinned by dynamic sampling.
     """
 
@@ -126,12 +126,12 @@ def train(
         progress: show a bar with reward, tokens and seconds.
 
     Returns:
-        A row per round: step, reward, success (share of answers with the full reward),
-        length, truncated, entropy, kl (to the sampler, k3, after the last epoch), dead
+        A row per round: step, reward, success (share of responses with the full
+        reward), length, truncated, entropy, kl (to the sampler, k3, last update), dead
         (share of live tokens with an advantage and no gradient: the clipped ones),
-        ref_kl (with a reference: k1 summed over the answer), value_error (with a
+        ref_kl (with a reference: k1 summed over the response), value_error (with a
         critic: mean squared distance of V from what came),
-        grad_norm, kept (answers that were learned from), tokens (sampled so far),
+        grad_norm, kept (responses that were learned from), tokens (sampled so far),
         seconds (CPU, so far), and the columns of `measure`. For a game also turns,
         invalid, cut and reward_std, see `tokencredit.agents`.
 
@@ -246,7 +246,7 @@ def answer_round(
     reward: Verdict | None,
     measure: Mapping[str, Verdict],
 ) -> tuple[Batch, dict[str, Tensor]]:
-    """One round of answers to fresh prompts, scored, and numbers per answer."""
+    """One round of responses to fresh prompts, scored, and numbers per response."""
     asked = task.prompts(prompts, rng)
     batch = rollout(
         policy,
@@ -370,7 +370,7 @@ def warm_up(
 ) -> list[float]:
     """Supervised fine-tuning on the task's demonstrations  监督微调; the loss per step.
 
-    Cross-entropy on the tokens of the answer, Adam, a learning rate that rises for 20
+    Cross-entropy on the tokens of the response, Adam, a learning rate that rises for 20
     steps and falls to zero over the second half. With a `micro_size`, rows of similar
     length are read together and their gradients add up to the step's.
     """
@@ -418,11 +418,11 @@ def demonstrations(
     if isinstance(task, Game):
         return task.demonstrations(num, rng)
     prompts = task.prompts(num, rng)
-    answers = [task.demonstration(prompt, rng) for prompt in prompts]
-    width = max(len(p) + len(a) for p, a in zip(prompts, answers, strict=True))
+    responses = [task.demonstration(prompt, rng) for prompt in prompts]
+    width = max(len(p) + len(a) for p, a in zip(prompts, responses, strict=True))
     tokens = torch.zeros(num, width, dtype=torch.long)
     mask = torch.zeros(num, width, dtype=torch.bool)
-    for i, (p, a) in enumerate(zip(prompts, answers, strict=True)):
+    for i, (p, a) in enumerate(zip(prompts, responses, strict=True)):
         tokens[i, : len(p + a)] = torch.tensor(encode(p + a, task.vocabulary))
         mask[i, len(p) : len(p + a)] = True
     return tokens, mask
@@ -431,22 +431,22 @@ def demonstrations(
 def score(
     batch: Batch, task: Task, prompts: list[str], verdict: Verdict
 ) -> PerSequence:
-    """The verdict on each answer 评分.
+    """The verdict on each response 评分.
 
     Raises:
         ValueError: a verdict that is not one finite number.
     """
     scores = []
-    answers = texts(batch, task.vocabulary)
-    for group, answer in zip(batch.groups.tolist(), answers, strict=True):
-        value = verdict(prompts[group], answer)
+    responses = texts(batch, task.vocabulary)
+    for group, response in zip(batch.groups.tolist(), responses, strict=True):
+        value = verdict(prompts[group], response)
         try:
             scores.append(float(value))
         except (TypeError, ValueError, RuntimeError):
             scores.append(math.nan)
         if not math.isfinite(scores[-1]):
             raise ValueError(
-                f"the reward of {prompts[group]!r} -> {answer!r} must be one finite "
+                f"the reward of {prompts[group]!r} -> {response!r} must be one finite "
                 f"number, got {value!r}"
             )
     return torch.tensor(scores)
@@ -520,7 +520,7 @@ def _row(algorithm: Algorithm | str, policy: nn.Module, dials: Dials) -> Algorit
     grouped = not algorithm.critic and algorithm.advantage is not plain_reward
     if (grouped or algorithm.keep) and dials.group_size == 1:
         raise ValueError(
-            f"{name} compares the answers of a group: group_size must be > 1"
+            f"{name} compares the responses of a group: group_size must be > 1"
         )
     if algorithm.clip_rule and dials.micro_size:
         raise ValueError(

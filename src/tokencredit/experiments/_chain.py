@@ -19,16 +19,16 @@ from ..train import Dials, Verdict, train, warm_up
 
 COLUMNS = {
     "step": "rounds of sampling so far",
-    "reward": "mean reward of the sampled answers",
-    "success": "share of sampled answers that earn the full reward",
-    "reasons": "share of answers that write the running sums",
-    "length": "mean tokens per answer, EOS included",
-    "truncated": "share of answers cut by the length limit",
+    "reward": "mean reward of the sampled responses",
+    "success": "share of sampled responses that earn the full reward",
+    "reasons": "share of responses that write the running sums",
+    "length": "mean tokens per response, EOS included",
+    "truncated": "share of responses cut by the length limit",
     "entropy": "nats per token, last update of the round",
     "kl": "k3 of the policy against its sampler, last update of the round",
     "dead": "share of tokens with an advantage and no gradient, last update",
     "grad_norm": "before it is clipped, last update of the round",
-    "kept": "answers that were learned from",
+    "kept": "responses that were learned from",
     "tokens": "tokens sampled so far",
     "seconds": "CPU seconds so far, one thread, warm-up not counted",
 }

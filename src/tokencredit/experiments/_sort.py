@@ -19,9 +19,9 @@ from ._chain import thin
 
 COLUMNS = {
     "step": "rounds of sampling so far",
-    "reward": "mean reward of the sampled answers (position: 3 at most, inclusion: 5)",
-    "success": "share of sampled answers that are sorted",
-    "sorted": "prompts of 3 whose most likely answer is sorted, at the end of the run",
+    "reward": "mean reward of the responses (position: 3 at most, inclusion: 5)",
+    "success": "share of sampled responses that are sorted",
+    "sorted": "prompts of 3 whose most likely response is sorted, at the end",
     "entropy": "nats per token, last update of the round",
     "seconds": "CPU seconds so far, one thread",
 }
@@ -93,7 +93,7 @@ def learn_sort(
         broken = dict.fromkeys(KEPT, nan) | {"sorted": nan}
         return [broken | {"step": s} for s in range(every, settings.steps + 1, every)]
     best = rollout(policy, sorting, list(sorting.fixed), temperature=0)
-    answers = zip(sorting.fixed, texts(best, sorting.vocabulary), strict=True)
-    right = sum(answer == sorting.gold(prompt) for prompt, answer in answers)
+    responses = zip(sorting.fixed, texts(best, sorting.vocabulary), strict=True)
+    right = sum(response == sorting.gold(prompt) for prompt, response in responses)
     rows = [{k: row[k] for k in KEPT} for row in thin(history, every)]
     return [row | {"sorted": right} for row in rows]

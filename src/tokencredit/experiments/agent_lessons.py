@@ -122,8 +122,8 @@ EXPERIMENT = Experiment(
     columns={
         "lesson": "the dial that is turned",
         "environment": "id of the game",
-        "value": "passes over a round, answers per prompt, entropy coefficient, share "
-        "of groups kept, actions a turn, how the arms are shown",
+        "value": "passes over a round, responses per prompt, entropy coefficient, "
+        "share of groups kept, actions a turn, how the arms are shown",
         "swapped": "success where the two payoffs are swapped",
     }
     | COLUMNS,
@@ -159,17 +159,17 @@ EXPERIMENT = Experiment(
                 and not (end(rows, "filter", 0.25) > end(rows, "entropy", 0.1)).all()
             )
         ),
-        "lake: 2 answers are worse than 8 by 0.2 or more in every seed": (
+        "lake: 2 responses are worse than 8 by 0.2 or more in every seed": (
             lambda rows: gain(rows, "answers", 2).max() < -0.2
         ),
-        "Sokoban: 2, 4 or 16 answers are neither better nor worse in every seed": (
+        "Sokoban: 2, 4 or 16 responses are neither better nor worse in every seed": (
             lambda rows: all(
                 gain(rows, "answers", size, "Sokoban").min() < 0
                 and gain(rows, "answers", size, "Sokoban").max() > 0
                 for size in (2, 4, 16)
             )
         ),
-        "bandit: up to 8 answers end at the phoenix, 16 and 32 at the dragon": (
+        "bandit: up to 8 responses end at the phoenix, 16 and 32 at the dragon": (
             lambda rows: (
                 max(chosen(rows, size).max() for size in (2, 4, 8)) < 0.02
                 and min(chosen(rows, size).min() for size in (16, 32)) > 0.98

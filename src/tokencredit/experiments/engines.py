@@ -92,7 +92,7 @@ EXPERIMENT = Experiment(
     columns={
         "arm": "which trainer, and whose loss",
         "step": "rounds of sampling so far",
-        "reward": "mean reward of the sampled answers over the last rounds",
+        "reward": "mean reward of the sampled responses over the last rounds",
     },
     settings={"task": "chain", "rounds": ROUNDS, "updates": UPDATES, **DIALS},
     claims={

@@ -63,7 +63,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def gap(rows, rule):
-    """Tokens by which wrong answers are longer, per seed, a mean of the last rows."""
+    """Tokens by which wrong responses are longer, per seed, a mean of the last rows."""
     return end(rows, rule, "wrong") - end(rows, rule, "right")
 
 
@@ -77,14 +77,14 @@ EXPERIMENT = Experiment(
     chapter=9,
     question={
         "zh": "长度不影响奖励时，哪种聚合让答错的变长？",
-        "en": "Where no length is paid better, which rule makes wrong answers longer?",
+        "en": "If no length is paid better, which rule makes wrong responses longer?",
     },
     variants=tuple({"rule": rule} for rule in RULES),
     run=run,
     columns={
         "rule": "how the token losses become one number",
-        "right": "mean tokens of the right answers, EOS included",
-        "wrong": "mean tokens of the wrong answers, cut ones among them",
+        "right": "mean tokens of the right responses, EOS included",
+        "wrong": "mean tokens of the wrong responses, cut ones among them",
     }
     | COLUMNS,
     settings={
@@ -94,7 +94,7 @@ EXPERIMENT = Experiment(
         **DIALS,
     },
     claims={
-        "at first right and wrong answers are equally long, within 0.8 token": (
+        "at first right and wrong responses are equally long, within 0.8 token": (
             lambda rows: all(
                 abs(
                     per_seed(rows, "wrong", rule=rule)[:, 0]
@@ -104,10 +104,10 @@ EXPERIMENT = Experiment(
                 for rule in RULES
             )
         ),
-        "under 1/(S n) wrong answers end at least 10 tokens longer in every seed": (
+        "under 1/(S n) wrong responses end at least 10 tokens longer in every seed": (
             lambda rows: gap(rows, "seq-mean-token-mean").min() > 10
         ),
-        "its right answers end below 7.5 tokens, of 6 at least": lambda rows: (
+        "its right responses end below 7.5 tokens, of 6 at least": lambda rows: (
             end(rows, "seq-mean-token-mean", "right").max() < 7.5
         ),
         "under the other three the two differ by 0.5 token at most": lambda rows: all(

@@ -37,10 +37,10 @@ EXPERIMENT = Experiment(
         "gamma 1 and 0.9 end above 0.8 in every seed": lambda rows: (
             min(end(rows, gamma).min() for gamma in (0.9, 1.0)) > 0.8
         ),
-        "answers of six tokens hardly feel 0.9: under 0.03 from gamma 1": lambda rows: (
+        "six tokens hardly feel 0.9: under 0.03 from gamma 1": lambda rows: (
             abs(end(rows, 0.9) - end(rows, 1.0)) < 0.03
         ).all(),
-        "gamma 0.5 ends below 0.9 in every seed, and with shorter answers": (
+        "gamma 0.5 ends below 0.9 in every seed, and with shorter responses": (
             lambda rows: (
                 (end(rows, 0.5) < end(rows, 0.9)).all()
                 and (end(rows, 0.5, "length") < end(rows, 0.9, "length")).all()

@@ -31,7 +31,7 @@ EXPERIMENT = Experiment(
     run=run,
     columns={
         "beta": "KL coefficient; k3 in the loss, as in the paper (0.04)",
-        "ref_kl": "KL of the sampler to the start, nats per answer, k1 on samples",
+        "ref_kl": "KL of the sampler to the start, nats per response, k1 on samples",
     }
     | COLUMNS,
     settings={"task": "chain", "row": "GRPO", "every": 5, **DIALS},

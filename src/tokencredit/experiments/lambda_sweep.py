@@ -44,7 +44,7 @@ EXPERIMENT = Experiment(
             (end(rows, "success", lam) < per_seed(rows, "success", lam=lam)[:, 0]).all()
             for lam in (0.0, 0.5)
         ),
-        "with lambda 0 the answers stop ending: half or more are cut in every seed": (
+        "with lambda 0 the responses stop ending: half or more are cut in every seed": (
             lambda rows: end(rows, "truncated", 0.0).min() > 0.5
         ),
         "with lambda 0.5 a seed either guesses at once or rambles to the limit": (

@@ -1,4 +1,4 @@
-"""Chapter 9: how long right and wrong answers get under six aggregation rules."""
+"""Chapter 9: how long right and wrong responses get under six aggregation rules."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ EXPERIMENT = Experiment(
                 == per_seed(rows, "success", rule="seq-mean-token-sum")
             ).all()
         ),
-        "here the right answer fixes the length: all rules end within 0.1 token": (
+        "here the right response fixes the length: all rules end within 0.1 token": (
             lambda rows: all(
                 abs(end(rows, rule, "length") - end(rows, "token-mean", "length")).max()
                 < 0.1

@@ -1,4 +1,4 @@
-"""Chapter 6: the same answers used K times, with and without the clip."""
+"""Chapter 6: the same responses used K times, with and without the clip."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     chapter=6,
     question={
         "zh": "同一批回答用 1、4、16 遍，有没有裁剪差在哪里？",
-        "en": "Answers used 1, 4, 16 times: what does the clip change?",
+        "en": "Responses used 1, 4, 16 times: what does the clip change?",
     },
     variants=tuple(
         {"epochs": k, "clip": clip} for k in (1, 4, 16) for clip in (True, False)

@@ -1,4 +1,4 @@
-"""Chapter 11: the same answers used four times, under token and sequence ratios."""
+"""Chapter 11: the same responses used four times, under token and sequence ratios."""
 
 from dataclasses import replace
 from functools import partial
@@ -33,7 +33,7 @@ EXPERIMENT = Experiment(
     chapter=11,
     question={
         "zh": "旧回答重复用时，词元比率与序列比率各裁掉多少、学得怎样？",
-        "en": "Answers used four times: what do token and sequence ratios learn?",
+        "en": "Responses used four times: what do token and sequence ratios learn?",
     },
     variants=tuple({"ratio": name} for name in ROWS),
     run=run,

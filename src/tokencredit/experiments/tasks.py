@@ -1,4 +1,4 @@
-"""Chapter 13: two more tasks with answers of variable length, sort and addition."""
+"""Chapter 13: two more tasks with responses of variable length, sort and addition."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ CORPUS = {
     "sort": [(replace(TASKS["sort"], sorted_share=1.0), 150, 3e-3)],
     "addition": [(replace(TASKS["addition"], columns=1.0), 400, 3e-3)],
 }
-"""First the answers worth learning, then 40 steps on the task's own mixed corpus."""
+"""First the responses worth learning, then 40 steps on the task's own mixed corpus."""
 
 
 @lru_cache(maxsize=2)

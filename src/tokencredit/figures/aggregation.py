@@ -21,18 +21,18 @@ LABELS = {
 
 
 def token_weights(short, long, others, rule):
-    """Weight of a token (词元的权重) of a short and of the long answer.
+    """Weight of a token (词元的权重) of a short and of the long response.
 
     The derivative of the aggregated loss with respect to the loss of one token.
 
     Args:
-        short: tokens in each of the short answers.
-        long: tokens in the long answer.
-        others: how many short answers there are beside the long one.
+        short: tokens in each of the short responses.
+        long: tokens in the long response.
+        others: how many short responses there are beside the long one.
         rule: the name of an aggregation.
 
     Returns:
-        two numbers: a token of a short answer, a token of the long one.
+        two numbers: a token of a short response, a token of the long one.
     """
     lengths = torch.tensor([short] * others + [long])
     mask = torch.arange(max(short, long)) < lengths[:, None]
@@ -43,7 +43,7 @@ def token_weights(short, long, others, rule):
 
 
 def figure():
-    """Left the weight of a token on a log axis, right the share of the long answer."""
+    """Left a token's weight on a log axis, right the share of the long response."""
     fig, axes = canvas(1, 2, height=2.6, left=0.72)
     weight, share = axes
     places = list(range(len(LABELS)))
@@ -90,7 +90,7 @@ EXPLORER = Explorer(
             SHORT,
             start=2,
             symbol="n₁",
-            name={"zh": "短回答的词元数", "en": "tokens of a short answer"},
+            name={"zh": "短回答的词元数", "en": "tokens of a short response"},
             fine=False,
         ),
         Dial(
@@ -98,7 +98,7 @@ EXPLORER = Explorer(
             LONG,
             start=88,
             symbol="n₂",
-            name={"zh": "长回答的词元数", "en": "tokens of the long answer"},
+            name={"zh": "长回答的词元数", "en": "tokens of the long response"},
             fine=False,
         ),
         Dial(
@@ -106,19 +106,19 @@ EXPLORER = Explorer(
             OTHERS,
             start=1,
             symbol="S − 1",
-            name={"zh": "短回答有几条", "en": "number of short answers"},
+            name={"zh": "短回答有几条", "en": "number of short responses"},
             fine=False,
         ),
     ],
     title={
         "zh": "六种规则：一个词元的权重，一条回答的份额",
-        "en": "Six rules: the weight of a token, the share of an answer",
+        "en": "Six rules: the weight of a token, the share of a response",
     },
     readout={
         "zh": "按回答平均：短回答的词元 {short_sequence:.4f}，"
         "长回答的 {long_sequence:.6f}，长回答占 {share_sequence:.4f}；"
         "按词元平均：每个词元 {token:.6f}，长回答占 {share_token:.4f}",
-        "en": "mean of means: a token of a short answer {short_sequence:.4f}, "
+        "en": "mean of means: a token of a short response {short_sequence:.4f}, "
         "of the long one {long_sequence:.6f}, "
         "share of the long one {share_sequence:.4f}; "
         "token mean: every token {token:.6f}, share of the long one {share_token:.4f}",
@@ -128,7 +128,8 @@ EXPLORER = Explorer(
         "橙点是长回答的，对数轴。"
         "右图：每种规则下长回答（橙）与全部短回答（蓝）在总权重里的份额。",
         "en": "Left: one line per rule, a blue ring for the weight of a token of a "
-        "short answer, an orange dot for one of the long answer, log axis. Right: the "
-        "share of the long answer (orange) and of all short ones (blue) in each rule.",
+        "short response, an orange dot for one of the long response, log axis. "
+        "Right: the share of the long response (orange) and of all short ones (blue) "
+        "in each rule.",
     },
 )

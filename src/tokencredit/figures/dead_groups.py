@@ -10,12 +10,12 @@ SIZES = [2, 4, 8, 16, 32]
 
 
 def dead_share(p, size):
-    """Chance that all answers of a group agree (死组): p^G + (1-p)^G."""
+    """Chance that all responses of a group agree (死组): p^G + (1-p)^G."""
     return p**size + (1 - p) ** size
 
 
 def counted_share(p, size):
-    """The same by going through every number of right answers and the filter."""
+    """The same by going through every number of right responses and the filter."""
     right = torch.arange(size + 1)
     rewards = (torch.arange(size) < right[:, None]).double()
     groups = right[:, None].expand_as(rewards)
@@ -46,7 +46,7 @@ def figure():
         now = counted_share(p, size)
         point.set_data([p], [now])
         here.set_data([p], [1 / (1 - now)])
-        return {"dead": now, "draws": 1 / (1 - now), "answers": size / (1 - now)}
+        return {"dead": now, "draws": 1 / (1 - now), "responses": size / (1 - now)}
 
     return fig, update
 
@@ -59,7 +59,7 @@ EXPLORER = Explorer(
             CHANCES,
             start=0.9,
             symbol="p",
-            name={"zh": "答对的概率", "en": "chance of a right answer"},
+            name={"zh": "答对的概率", "en": "chance of a right response"},
         ),
         Dial(
             "size",
@@ -76,9 +76,9 @@ EXPLORER = Explorer(
     },
     readout={
         "zh": "{dead:.1%} 的组全对或全错；平均采 {draws:.2f} 组"
-        "（{answers:.0f} 条回答）得到一个有用的组",
+        "（{responses:.0f} 条回答）得到一个有用的组",
         "en": "{dead:.1%} of the groups are all right or all wrong; a useful group "
-        "costs {draws:.2f} draws ({answers:.0f} answers) on average",
+        "costs {draws:.2f} draws ({responses:.0f} responses) on average",
     },
     alt={
         "zh": "左图：死组的概率随答对概率变化，两端高中间低。"

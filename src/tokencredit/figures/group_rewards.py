@@ -5,7 +5,7 @@ import torch
 from tokencredit import group_relative
 from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-SIZE = 5  # answers in the group
+SIZE = 5  # responses in the group
 START = (1, 0, 0, 0, 0)
 
 
@@ -17,7 +17,7 @@ def advantages(rewards, scale):
         scale: divide by the standard deviation of the group.
 
     Returns:
-        a list, one advantage per answer.
+        a list, one advantage per response.
     """
     scores = torch.tensor(rewards, dtype=torch.float64)
     one_group = torch.zeros(len(rewards), dtype=torch.long)
@@ -30,7 +30,7 @@ def pull(scores):
 
 
 def figure():
-    """Left the advantages of each answer, right the pull of the question over q."""
+    """Left the advantages of each response, right the pull of the question over q."""
     fig, (left, right) = canvas(1, 2)
     places = range(SIZE)
     plain = left.bar(
@@ -85,7 +85,7 @@ EXPLORER = Explorer(
             [0, 1],
             start=START[k],
             symbol=f"R{k + 1}",
-            name={"zh": f"第 {k + 1} 条回答对不对", "en": f"is answer {k + 1} right"},
+            name={"zh": f"第 {k + 1} 条回答对不对", "en": f"is response {k + 1} right"},
         )
         for k in range(SIZE)
     ],
@@ -104,9 +104,9 @@ EXPLORER = Explorer(
         "zh": "左：五条回答的优势，灰柱只减均值，蓝柱再除以标准差。"
         "右：整组优势的平均大小随答对比例的变化，灰色不除、蓝色除以标准差，"
         "大圆点是当前这一组。",
-        "en": "Left: the advantages of five answers, grey bars centred only, blue bars "
-        "divided by the standard deviation as well. Right: the mean size of the "
-        "group's advantages over the share of right answers, grey and blue likewise, "
+        "en": "Left: the advantages of five responses, grey bars centred only, blue "
+        "bars divided by the standard deviation as well. Right: the mean size of the "
+        "group's advantages over the share of right responses, grey and blue likewise, "
         "a large dot at the current group.",
     },
 )

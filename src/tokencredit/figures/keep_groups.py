@@ -7,7 +7,7 @@ import torch
 from tokencredit import dynamic_sampling, group_relative, top_variance
 from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-GROUPS, SIZE = 20, 8  # prompts in the batch, answers to each
+GROUPS, SIZE = 20, 8  # prompts in the batch, responses to each
 SHARES = [round(0.05 * k, 2) for k in range(1, GROUPS + 1)]
 CHANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
 SPREADS = [0, 1, 2, 3, 4, 6]
@@ -26,7 +26,7 @@ def batch(chance, spread):
         spread: how far the log-odds of the hardest and easiest prompt lie from it.
 
     Returns:
-        `[GROUPS * SIZE]`, one reward for each answer; luck is the same throughout.
+        `[GROUPS * SIZE]`, one reward for each response; luck is the same throughout.
     """
     middle = torch.logit(torch.tensor(chance, dtype=torch.float64))
     odds = middle + spread * torch.linspace(-1, 1, GROUPS, dtype=torch.float64)
@@ -34,11 +34,11 @@ def batch(chance, spread):
 
 
 def signal_kept(rewards, kept, scale):
-    """Share of the squared advantages (留下的信号) that the kept answers hold.
+    """Share of the squared advantages (留下的信号) that the kept responses hold.
 
     Args:
-        rewards: one for each answer.
-        kept: which answers the filter keeps.
+        rewards: one for each response.
+        kept: which responses the filter keeps.
         scale: of normalised advantages, else of centred ones.
 
     Returns:

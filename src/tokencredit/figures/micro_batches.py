@@ -5,22 +5,22 @@ import torch
 from tokencredit import aggregate_loss
 from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-LENGTHS = (2, 4, 8)  # the first three answers
+LENGTHS = (2, 4, 8)  # the first three responses
 LAST = [1, 2, 4, 8, 16, 32, 64, 128]
-SIZES = [1, 2, 4]  # answers per micro-batch
+SIZES = [1, 2, 4]  # responses per micro-batch
 
 
 def split_weights(last, size, counted):
-    """Weight of a token (词元的权重) of each answer, times N: 1 is right.
+    """Weight of a token (词元的权重) of each response, times N: 1 is right.
 
     Args:
-        last: tokens of the fourth answer.
-        size: answers per micro-batch.
+        last: tokens of the fourth response.
+        size: responses per micro-batch.
         counted: whether every micro-batch is divided by the global token count, or
             by its own, and the micro-batches are averaged.
 
     Returns:
-        four numbers, one per answer.
+        four numbers, one per response.
     """
     lengths = torch.tensor([*LENGTHS, last])
     mask = torch.arange(lengths.max().item()) < lengths[:, None]
@@ -34,7 +34,7 @@ def split_weights(last, size, counted):
 
 
 def figure():
-    """The weight of a token of each answer, relative to 1/N."""
+    """The weight of a token of each response, relative to 1/N."""
     fig, ax = canvas(width=5.2, left=0.65)
     places = [0, 1, 2, 3]
     right = ax.plot(places, [1] * 4, "o", color=COLORS["blue"], mfc="none", ms=10)
@@ -62,7 +62,7 @@ EXPLORER = Explorer(
             LAST,
             start=32,
             symbol="n₄",
-            name={"zh": "第四条回答的词元数", "en": "tokens of the fourth answer"},
+            name={"zh": "第四条回答的词元数", "en": "tokens of the fourth response"},
             fine=False,
         ),
         Dial(
@@ -70,7 +70,7 @@ EXPLORER = Explorer(
             SIZES,
             start=1,
             symbol="b",
-            name={"zh": "每个微批几条回答", "en": "answers per micro-batch"},
+            name={"zh": "每个微批几条回答", "en": "responses per micro-batch"},
         ),
     ],
     title={
@@ -80,14 +80,15 @@ EXPLORER = Explorer(
     readout={
         "zh": "逐批取平均时，第一条回答的词元权重是应有的 {first:.2f} 倍，"
         "第四条的是 {last:.2f} 倍，两者之比 {between:.1f}；除以全局计数时处处是 1",
-        "en": "with means of parts a token of the first answer weighs {first:.2f} "
+        "en": "with means of parts a token of the first response weighs {first:.2f} "
         "times what it should, of the fourth {last:.2f} times, ratio {between:.1f}; "
         "with global counts 1 everywhere",
     },
     alt={
         "zh": "四条回答，纵轴是词元权重乘以 N，对数轴：橙点是逐微批取平均，高低不一；"
         "蓝圈是除以全局计数，总等于 1。",
-        "en": "Four answers, the weight of a token times N on a log axis: orange dots "
-        "with means per micro-batch, uneven; blue rings with global counts, always 1.",
+        "en": "Four responses, the weight of a token times N on a log axis: orange "
+        "dots with means per micro-batch, uneven; blue rings with global counts, "
+        "always 1.",
     },
 )

@@ -76,7 +76,7 @@ EXPLORER = Explorer(
             LENGTHS,
             start=18432,
             symbol="n",
-            name={"zh": "回答的词元数", "en": "tokens of the answer"},
+            name={"zh": "回答的词元数", "en": "tokens of the response"},
         ),
     ],
     title={

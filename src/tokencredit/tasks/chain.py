@@ -26,7 +26,7 @@ class Chain:
         steps, ramble: shares of the corpus with that habit; the rest guesses.
         slip: chance that a running sum of a demonstration is wrong.
         max_dots: a ramble has 1 to this many dots.
-        max_response: tokens an answer may have, EOS included.
+        max_response: tokens a response may have, EOS included.
     """
 
     min_digits: int = 2
@@ -77,6 +77,6 @@ class Chain:
 
 
 def reasons(prompt: str, response: str) -> bool:
-    """Whether an answer of `Chain` writes one digit per prompt digit before ``#``."""
+    """Whether a response of `Chain` writes one digit per prompt digit before ``#``."""
     steps, _, _ = response.partition("#")
     return steps.isdigit() and len(steps) == len(prompt) - 1

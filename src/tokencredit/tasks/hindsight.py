@@ -1,13 +1,13 @@
 """Hindsight (先答后验): commit first, check afterwards, then stop when you like.
 
-For the prompt ``352=`` the sum is even. An answer begins with a guess of its parity,
+For the prompt ``352=`` the sum is even. A response begins with a guess of its parity,
 goes on with the running parities ``100``, then marks the guess: ``0100!$`` was right,
 ``1100?$`` was wrong. After the mark come any number of dots:
 
 * the guess alone is paid: 1 iff it is right and EOS follows,
 * everything after the guess is free, so no length is better than another,
 * the guess cannot be learned in a few rounds (the parity of several digits at once),
-  but after the check the policy knows what its answer is worth.
+  but after the check the policy knows what its response is worth.
 
 So lengths move only if the learning rule moves them.
 """
@@ -26,7 +26,7 @@ class Hindsight:
     Args:
         digits: difficulty, digits per prompt.
         stop: the corpus stops with this chance after the mark and after each dot.
-        max_response: tokens an answer may have, EOS included.
+        max_response: tokens a response may have, EOS included.
     """
 
     digits: int = 4

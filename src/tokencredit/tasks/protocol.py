@@ -1,4 +1,4 @@
-"""What a task is: prompts, and a verdict on each answer (任务 = 提示 + 判分)."""
+"""What a task is: prompts, and a verdict on each response (任务 = 提示 + 判分)."""
 
 from typing import Protocol
 
@@ -11,12 +11,12 @@ class Task(Protocol):
     """Prompts and verdicts over one-character tokens.
 
     ``vocabulary`` lists the tokens: the id of a token is its place in that string. A
-    task whose vocabulary holds ``EOS`` ("$") has answers of variable length: an answer
-    that reaches ``max_response`` tokens without it is truncated. A task without it has
-    answers of exactly ``max_response`` tokens.
+    task whose vocabulary holds ``EOS`` ("$") has responses of variable length: one that
+    reaches ``max_response`` tokens without it is truncated. A task without it has
+    responses of exactly ``max_response`` tokens.
 
     Responses are given to ``reward`` as text. ``EOS`` is part of that text, so that a
-    truncated answer (no "$") can be told from a finished one.
+    truncated response (no "$") can be told from a finished one.
     """
 
     vocabulary: str
@@ -27,17 +27,17 @@ class Task(Protocol):
         """``num`` prompts; the same generator state gives the same prompts."""
 
     def demonstration(self, prompt: str, rng: np.random.Generator) -> str:
-        """One answer of the warm-up corpus, habits and mistakes included."""
+        """One response of the warm-up corpus, habits and mistakes included."""
 
     def gold(self, prompt: str) -> str:
-        """One answer that earns the full reward, ``max_reward``."""
+        """One response that earns the full reward, ``max_reward``."""
 
     @property
     def max_reward(self) -> float:
-        """The reward of a perfect answer."""
+        """The reward of a perfect response."""
 
     def reward(self, prompt: str, response: str) -> float:
-        """The verdict: one finite number for one answer."""
+        """The verdict: one finite number for one response."""
 
 
 def encode(text: str, vocabulary: str) -> list[int]:

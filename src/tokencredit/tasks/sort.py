@@ -74,12 +74,12 @@ class Sort:
     """Sort `digits` digits and stop: the share of right places, and EOS in its place.
 
     The corpus copies the prompt, shuffled, with chance ``1 - sorted_share``; so the
-    warm-up teaches which tokens belong in the answer, and RL teaches their order.
+    warm-up teaches which tokens belong in the response, and RL teaches their order.
 
     Args:
         digits: difficulty, the length of the prompt.
         sorted_share: share of the corpus that is sorted.
-        partial: pay each right place (True) or only the whole answer (False).
+        partial: pay each right place (True) or only the whole response (False).
     """
 
     digits: int = 6
