@@ -1,45 +1,43 @@
 # make book   build both editions and serve them on this machine
 # make test   everything that must be true, from formatting to real browsers
 PYTHON ?= python3
+PORT   ?= 8000
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-NBVAL  := --nbval --nbval-current-env --nbval-cell-timeout 120
-NBVAL  += --nbval-sanitize-with tests/sanitize.cfg
 TWO    := -n 2 --dist
 
-.PHONY: help book site test check pages bench new-chapter exit-door browser clean
+.PHONY: help book site test check cpus pages bench new-chapter exit-door browser clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
 
 $(READY): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "Python 3.11 or later is needed: make PYTHON=python3.12 ..."; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON): make book PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) book/install.py $(VENV) requirements.txt
 	@touch $@
 
-book: $(READY)  ## build both editions, serve them on 127.0.0.1
-	$(BIN)/python book/site.py --serve
+book: $(READY)  ## build both editions, serve them on 127.0.0.1 (PORT=8000)
+	@$(BIN)/python book/site.py --serve --port $(PORT)
 
 site: $(READY)  ## build both editions into _build/site
 	$(BIN)/python book/site.py --clean
 
-check: $(READY)  ## format, lint, parity and unit tests: a minute, no browser
+check: $(READY)  ## format, lint, parity, tests without a browser: about ten minutes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python book/parity.py
-	$(BIN)/python -m pytest -q -m "not browser"
+	$(BIN)/python -m coursebook.parity
+	$(BIN)/python -m coursebook.notebooks check
+	$(BIN)/python -m pytest -q $(TWO) loadfile -m "not browser"
 
-test: $(READY) browser  ## everything, as the build machine runs it
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/python book/parity.py
-	$(BIN)/python book/notebooks.py check
-	$(BIN)/python -m pytest -q $(TWO) loadscope $(NBVAL) chapters
+test: check browser  ## everything; the notebooks as on the oldest CPU
+	$(BIN)/python tests/cpus.py --kernels sse --threads 1
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
-	$(BIN)/python -m pytest -q $(TWO) worksteal
+	$(BIN)/python -m pytest -q $(TWO) worksteal -m browser
+
+cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 threads
+	$(BIN)/python tests/cpus.py
 
 browser:  ## Chromium and Chinese fonts, which the browser tests need
 	@book/browser.sh
@@ -51,16 +49,13 @@ bench: $(READY)  ## speed against the plain loop and the peers
 	$(BIN)/python tests/bench.py
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
-	$(BIN)/python book/notebooks.py new $(NAME)
+	$(BIN)/python -m coursebook.notebooks new $(NAME)
 
 exit-door: $(READY)  ## the same sources with plain Sphinx 9, in its own environment
-	test -x .venv-sphinx9/bin/python || $(PYTHON) -m venv .venv-sphinx9
-	.venv-sphinx9/bin/python -m pip install --quiet --disable-pip-version-check \
-	  -r book/requirements-sphinx9.txt
-	.venv-sphinx9/bin/python -m sphinx -W --keep-going -E -q -b html -c book . \
-	  _build/sphinx9/zh
-	EDITION=en .venv-sphinx9/bin/python -m sphinx -W --keep-going -E -q -b html \
-	  -c book . _build/sphinx9/en
+	@$(PYTHON) book/install.py .venv-sphinx9 book/requirements-sphinx9.txt
+	for lang in zh en; do PYTHONPATH=book/_ext EDITION=$$lang \
+	  .venv-sphinx9/bin/python -m sphinx -W --keep-going -E -q -b html -c book . \
+	  _build/sphinx9/$$lang || exit 1; done
 	@echo "exit door: built _build/sphinx9/{zh,en} with plain Sphinx"
 
 clean:

@@ -16,11 +16,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from coursebook.languages import SOURCE
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-import bilingual  # noqa: E402
-
 AUTOMATIC = re.compile(r"id\d+|pst-|__|search-|searchbox|xp-|plot-|module-")
 LOADS = {
     "script": "src",
@@ -116,11 +114,11 @@ class Site:
         }
 
     def editions(self) -> dict[str, dict[str, Page]]:
-        out = {lang: {} for lang in bilingual.LANGUAGES}
+        out: dict[str, dict[str, Page]] = {}
         for name, page in self.pages.items():
             lang, _, rest = name.partition("/")
             if rest:
-                out[lang][rest] = page
+                out.setdefault(lang, {})[rest] = page
         return out
 
 
@@ -150,21 +148,14 @@ def check_links(site: Site) -> Iterator[str]:
 
 
 def check_editions(site: Site) -> Iterator[str]:
-    """Yield where the two editions are not the same book."""
-    first, second = bilingual.LANGUAGES
+    """Yield where an edition is not the same book as the English one."""
     pages = site.editions()
-    for name in sorted(pages[first].keys() ^ pages[second].keys()):
-        yield f"{name}: in one edition only: build both with book/site.py --clean"
-    for name in sorted(pages[first].keys() & pages[second].keys()):
-        one, two = pages[first][name], pages[second][name]
-        for anchor in sorted(one.anchors ^ two.anchors):
-            yield f"{name}: anchor #{anchor} in one edition only: pair the headings"
-        if one.numbers != two.numbers:
-            yield f"{name}: equation numbers differ: {one.numbers} {two.numbers}"
-        for tex in (one.formulas - two.formulas) + (two.formulas - one.formulas):
-            yield f"{name}: formula {tex!r} in one edition only: write it in both"
-        if one.pictures != two.pictures:
-            yield f"{name}: {one.pictures} and {two.pictures} pictures: show the same"
+    for lang in pages.keys() - {SOURCE}:
+        ours, english = pages[lang], pages[SOURCE]
+        for name in sorted(ours.keys() ^ english.keys()):
+            yield f"{name}: in one edition only: build both with book/site.py --clean"
+        for name in sorted(ours.keys() & english.keys()):
+            yield from (f"{name}: {what}" for what in differ(ours[name], english[name]))
     for lang, edition in pages.items():
         for name, page in edition.items():
             if not page.language.startswith(lang) and page.language:
@@ -174,6 +165,18 @@ def check_editions(site: Site) -> Iterator[str]:
                     f"{lang}/{name}: {page.unnamed_pictures} pictures without a "
                     "description: give their cells figure.alt in both languages"
                 )
+
+
+def differ(one: Page, two: Page) -> Iterator[str]:
+    """Yield what is not the same in two editions of a page."""
+    for anchor in sorted(one.anchors ^ two.anchors):
+        yield f"anchor #{anchor} in one edition only: pair the headings"
+    if one.numbers != two.numbers:
+        yield f"equation numbers differ: {one.numbers} {two.numbers}"
+    for tex in (one.formulas - two.formulas) + (two.formulas - one.formulas):
+        yield f"formula {tex!r} in one edition only: write it in both"
+    if one.pictures != two.pictures:
+        yield f"{one.pictures} and {two.pictures} pictures: show the same"
 
 
 def check_chapters(site: Site, chapters: Path) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The exit door: build the same sources with plain ``sphinx-build``, no Jupyter Book.
 
+    export PYTHONPATH=book/_ext                         where the extensions are
     sphinx-build -c book . _build/sphinx9/zh            the Chinese edition
     EDITION=en sphinx-build -c book . _build/sphinx9/en
 
@@ -8,13 +9,11 @@ into Sphinx's names stands here. ``make exit-door`` does it with Sphinx 9.
 """
 
 import os
-import sys
 from pathlib import Path
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 _book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 _edition = _book["editions"][os.environ.get("EDITION", "zh")]

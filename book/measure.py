@@ -84,10 +84,13 @@ def served(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+PATIENCE = 12_000  # ms until a browser gives up: nothing fails because others work
+
+
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the system's Chromium, headless."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """Start the system's Chromium, headless; the shell without windows is fastest."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path)
@@ -142,6 +145,7 @@ def visit(
     out = Visit()
     context = browser.new_context(**LOOKS[look])
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.on("pageerror", lambda error: out.errors.append(str(error)))
     page.on(
         "console",
@@ -192,12 +196,11 @@ def visit(
 
 
 def page_names(site: Path, pattern: str = "*") -> list[str]:
-    """Return the pages of both editions and the landing page."""
-    names = (p.relative_to(site).as_posix() for p in site.rglob("*.html"))
-    redirects = {"zh/index.html", "en/index.html"}
-    return sorted(
-        n for n in names if n not in redirects and fnmatch.fnmatch(n, pattern)
-    )
+    """Return the pages of all editions and the landing page, without redirections."""
+    redirects = {*site.glob("*/index.html")}
+    pages = (p for p in site.rglob("*.html") if p not in redirects)
+    names = sorted(p.relative_to(site).as_posix() for p in pages)
+    return fnmatch.filter(names, pattern)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,27 +1,35 @@
-"""Build the two editions of the book into ``_build/site/{zh,en,index.html}``.
+"""Build the editions of the book into ``_build/site/{zh,en,index.html}``.
 
     python book/site.py            only what changed
     python book/site.py --clean    everything, from an empty folder (what tests do)
-    python book/site.py --serve    then serve it on this machine
+    python book/site.py --serve    then serve it on this machine and show it
 
 Jupyter Book builds one edition from ``_config.yml``; this script merges the key
 `editions` into it, builds each edition in its own process, warnings being errors, and
-puts them together under a landing page.
+puts them together under a landing page, and one for dead links (``404.html``). A build
+that was stopped or failed starts afresh the next time.
 """
 
 import argparse
 import copy
+import errno
 import fcntl
 import functools
 import http.server
+import os
 import shutil
 import subprocess
 import sys
 import time
+import webbrowser
 from pathlib import Path
 
+import jinja2
 import yaml
 
+from coursebook.languages import LANGUAGES, pick
+
+ROOM = 200 * 2**20  # bytes that a build may need
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -45,6 +53,12 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
 def build(root: Path, out: Path, *, clean: bool = False) -> int:
     """Build every edition and the landing page; return the number that failed."""
     out.parent.mkdir(parents=True, exist_ok=True)
+    if (free := shutil.disk_usage(out.parent).free) < ROOM:
+        raise OSError(
+            errno.ENOSPC,
+            f"{free >> 20} MB are free, a build needs {ROOM >> 20}",
+            str(out.parent),
+        )
     with (out.parent / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # one build at a time in a folder
         return _build(root, out, clean)
@@ -54,33 +68,60 @@ def _build(root: Path, out: Path, clean: bool) -> int:
     if clean:
         shutil.rmtree(out, ignore_errors=True)
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    jobs = {}
+    if unknown := config["editions"].keys() - LANGUAGES.keys():
+        raise ValueError(
+            f"_config.yml has an edition {', '.join(unknown)}, which is no language of "
+            f"the book: {', '.join(LANGUAGES)} (src/coursebook/languages.py)"
+        )
+    jobs, marks = {}, {}
     for lang in config["editions"]:
         work = out.parent / "editions" / lang
-        if clean:
+        # Sphinx would take half a page for a whole one, and a second run does not
+        # repeat the warnings of the first: only a build that ended well is continued.
+        marks[lang] = work / "unfinished"
+        if clean or marks[lang].exists():
             shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, exist_ok=True)
+        marks[lang].touch()
         path = work / "config.yml"
         text = yaml.safe_dump(edition_config(config, lang, root), allow_unicode=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
         command = [sys.executable, __file__, "--source", str(root)]
         command += ["--edition", str(path), "--out", str(work / "html")]
-        jobs[lang] = subprocess.Popen(command, cwd=root)
+        # The editions share the cores: more threads each would only wait.
+        env = {"OMP_NUM_THREADS": "1", **os.environ}
+        jobs[lang] = subprocess.Popen(command, cwd=root, env=env)
     failed = [lang for lang, job in jobs.items() if job.wait() != 0]
-    for lang in failed:
-        # A second run would not repeat the warnings of pages it has read: forget them.
-        shutil.rmtree(out.parent / "editions" / lang, ignore_errors=True)
     if failed:
         print(f"site: not built: {', '.join(failed)} (see the warnings above)")
         return len(failed)
-    for lang in jobs:
+    for lang, mark in marks.items():
         html = out.parent / "editions" / lang / "html"
         shutil.rmtree(out / lang, ignore_errors=True)
         ignore = shutil.ignore_patterns(".buildinfo", "objects.inv", ".doctrees")
         shutil.copytree(html, out / lang, ignore=ignore)
-    shutil.copyfile(root / "book/_templates/landing.html", out / "index.html")
+        mark.unlink()
+    templates = jinja2.FileSystemLoader(root / "book" / "_templates")
+    words = {"editions": landing(config), "pick": pick}
+    for name, template in (("index", "landing"), ("404", "404")):
+        page = jinja2.Environment(loader=templates).get_template(f"{template}.html")
+        (out / f"{name}.html").write_text(page.render(words), encoding="utf-8")
     return 0
+
+
+def landing(config: dict) -> list[dict[str, str]]:
+    """Return what the landing page and the page for a dead link say of each edition."""
+    return [
+        {
+            "lang": lang,
+            "name": LANGUAGES[lang].name,
+            "html": (config["sphinx"]["config"] | edition)["language"].replace(
+                "_", "-"
+            ),
+        }
+        for lang, edition in config["editions"].items()
+    ]
 
 
 def build_edition(root: Path, config: Path, out: Path) -> int:
@@ -103,35 +144,91 @@ def build_edition(root: Path, config: Path, out: Path) -> int:
     return 1 if isinstance(result, Exception) else result
 
 
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serve files without a line for each of them."""
+
+    def log_message(self, *args):
+        """Say nothing."""
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serve to this machine only; a page closed while it loads is no error."""
+
+    allow_reuse_address = sys.platform != "win32"
+
+    def handle_error(self, request, address):
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, address)
+
+
+def server(folder: Path, port: int) -> Server:
+    """Return a server on `port`, or on the first free port after it."""
+    handler = functools.partial(Handler, directory=folder)
+    for candidate in range(port, min(port + 100, 2**16)):
+        try:
+            return Server(("127.0.0.1", candidate), handler)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    raise ValueError(f"no port from {port} on is free; choose one: make book PORT=8100")
+
+
 def serve(folder: Path, port: int) -> None:
-    """Serve the site to this machine only, until interrupted."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    print(f"The book is at http://127.0.0.1:{server.server_port}/  (Ctrl+C stops it)")
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        print()
+    """Serve the site until interrupted, and show it where there is a display."""
+    with server(folder, port) as running:
+        address = f"http://127.0.0.1:{running.server_port}/"
+        taken = (
+            "" if running.server_port == port or not port else f"Port {port} is taken. "
+        )
+        print(f"{taken}The book is at {address}  (Ctrl+C stops it)", flush=True)
+        if has_display():
+            webbrowser.open(address)
+        running.serve_forever()
+
+
+def has_display() -> bool:
+    """Whether a browser could open a window here."""
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(screen) or sys.platform in ("darwin", "win32")
+
+
+def port_number(text: str) -> int:
+    """Return a port's number; argparse says what is wrong with another text."""
+    if not text.isdecimal() or int(text) >= 2**16:
+        raise argparse.ArgumentTypeError(f"a port is 0 (any free one) to 65535: {text}")
+    return int(text)
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clean", action="store_true", help="build from nothing")
     parser.add_argument("--serve", action="store_true", help="serve it afterwards")
-    parser.add_argument("--port", type=int, default=8000, help="0 picks a free port")
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        default=8000,
+        help="0 picks a free port; a taken one is passed over",
+    )
     parser.add_argument("--source", type=Path, default=ROOT, help="the book's root")
     parser.add_argument("--out", type=Path, default=None, help="the site's folder")
     parser.add_argument("--edition", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
-    if args.edition:
-        return build_edition(args.source, args.edition, args.out)
-    out = args.out or args.source / "_build" / "site"
-    start = time.perf_counter()
-    if status := build(args.source.resolve(), out.resolve(), clean=args.clean):
-        return status
-    print(f"site: {out} built in {time.perf_counter() - start:.1f} s")
-    if args.serve:
-        serve(out, args.port)
+    try:
+        if args.edition:
+            return build_edition(args.source, args.edition, args.out)
+        out = args.out or args.source / "_build" / "site"
+        start = time.perf_counter()
+        if status := build(args.source.resolve(), out.resolve(), clean=args.clean):
+            return status
+        print(f"site: {out} built in {time.perf_counter() - start:.1f} s", flush=True)
+        if args.serve:
+            serve(out, args.port)
+    except KeyboardInterrupt:
+        print()
+        return 0 if args.serve else 130
+    except (OSError, ValueError) as error:
+        print(f"site: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -26,10 +26,10 @@ import numpy as np
 import torch
 
 from tokencredit import ALGORITHMS
-from tokencredit.engines import trl_rounds
-from tokencredit.experiments.engines import actor
-from tokencredit.tasks import task
-from tokencredit.train import Dials, train
+from tokencredit.engines.trl import trl_rounds
+from tokencredit.lab.experiments.engines import actor
+from tokencredit.training import Dials, train
+from tokencredit.world.tasks import task
 
 WARM = 2  # rounds that are not timed
 LR = 1e-3

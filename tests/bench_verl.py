@@ -9,10 +9,7 @@ largest difference to verl's own functions.
 
 import json
 import re
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 import numpy as np
 import torch

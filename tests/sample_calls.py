@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 import tokencredit as tc
-from tokencredit import losses
+from tokencredit.weight import losses
 
 B, T, V = 6, 5, 7
 MASKED = "a position that is masked in every sample"
@@ -146,6 +146,30 @@ CALLS = {
         grad=("log_ratio",),
     ),
     "cispo_loss": Call(tc.cispo_loss, THREE, bad=CLIPS, grad=("log_probs",)),
+    "gmpo_loss": Call(
+        tc.gmpo_loss,
+        {"log_ratio": TOKEN, "advantages": TOKEN, "mask": MASK},
+        bad=CLIPS,
+        grad=("log_ratio",),
+    ),
+    "sapo_loss": Call(
+        tc.sapo_loss,
+        {"log_ratio": TOKEN, "advantages": TOKEN},
+        bad={"tau_pos": POSITIVE, "tau_neg": POSITIVE},
+        grad=("log_ratio",),
+    ),
+    "dppo_loss": Call(
+        tc.dppo_loss,
+        THREE,
+        bad={"diff_low": UNIT, "diff_high": UNIT},
+        grad=("log_ratio",),
+    ),
+    "corrected_clip_loss": Call(
+        tc.corrected_clip_loss,
+        THREE | {"old_log_probs": TOKEN, "sampler_log_probs": TOKEN, "mask": MASK},
+        bad=CLIPS | {"cap": POSITIVE},
+        grad=("log_ratio",),
+    ),
     "value_loss": Call(
         tc.value_loss,
         {"values": TOKEN, "old_values": TOKEN, "returns": TOKEN},
@@ -194,15 +218,15 @@ CALLS = {
         {
             "rewards": REWARDS,
             "mask": MASK,
-            "log_probs": TOKEN,
+            "old_log_probs": TOKEN,
             "ref_log_probs": TOKEN,
         },
-        {"row": tc.ALGORITHMS["StarPO"]},
+        {"algorithm": tc.ALGORITHMS["StarPO"]},
     ),
     "token_advantages": Call(
         tc.token_advantages,
         {"rewards": REWARDS, "mask": MASK, "groups": GROUPS},
-        {"row": tc.ALGORITHMS["GRPO"]},
+        {"algorithm": tc.ALGORITHMS["GRPO"]},
     ),
     "policy_loss": Call(
         tc.policy_loss,
@@ -213,7 +237,7 @@ CALLS = {
             "mask": MASK,
             "ref_log_probs": TOKEN,
         },
-        {"row": tc.ALGORITHMS["GRPO"]},
+        {"algorithm": tc.ALGORITHMS["GRPO"]},
         grad=("log_probs",),
         result="scalar",
     ),
@@ -240,6 +264,21 @@ CALLS = {
     "effective_sample_size": Call(
         tc.effective_sample_size, {"log_ratio": TOKEN, "mask": MASK}, result="scalar"
     ),
+    "no_gradient_share": Call(
+        tc.no_gradient_share,
+        {"gradient": TOKEN, "advantages": TOKEN, "mask": MASK},
+        result="scalar",
+    ),
+    "reference_distance": Call(
+        tc.reference_distance,
+        {"log_probs": TOKEN, "ref_log_probs": TOKEN, "mask": MASK},
+        result="scalar",
+    ),
+    "value_error": Call(
+        tc.value_error,
+        {"values": TOKEN, "returns": TOKEN, "mask": MASK},
+        result="scalar",
+    ),
     "group_reward_std": Call(tc.group_reward_std, GROUPED, result="scalar"),
     "zero_variance_share": Call(tc.zero_variance_share, GROUPED, result="scalar"),
 }
@@ -260,7 +299,8 @@ def variants(name, **changes):
 EXTRA = {
     f"aggregate_loss[{how}]": variants(
         "aggregate_loss",
-        others={"how": how} | ({"max_length": 9} if rule.row == "max_length" else {}),
+        others={"how": how}
+        | ({"max_length": 9} if rule.per_row == "max_length" else {}),
         bad={},
     )
     for how, rule in tc.AGGREGATIONS.items()
@@ -272,9 +312,20 @@ EXTRA |= {
 POLICY_LOSSES = {
     name: function
     for name, function in inspect.getmembers(losses, inspect.isfunction)
-    if list(inspect.signature(function).parameters)[:3] == list(THREE)
-    and name.endswith("_loss")
+    if name.endswith("_loss") and name != "value_loss"
 }
+
+
+def unused(row):
+    """Tensors that this algorithm's loss does not look at."""
+    looks = {
+        "ref_log_probs": row.kl_coef and row.kl_in == "loss",
+        "entropies": row.entropy_coef,
+        "sampler_log_probs": row.corrects,
+    }
+    return {name for name, used in looks.items() if not used}
+
+
 ROWS = dict(tc.ALGORITHMS)
 ROWS |= {
     row.name: row
@@ -286,9 +337,15 @@ ROWS |= {
 EXTRA |= {
     f"policy_loss[{row.name}]": variants(
         "policy_loss",
-        tensors=CALLS["policy_loss"].tensors
-        | ({"entropies": TOKEN} if row.entropy_coef else {}),
-        others={"row": row}
+        tensors={
+            name: kind
+            for name, kind in (
+                CALLS["policy_loss"].tensors
+                | {"entropies": TOKEN, "sampler_log_probs": TOKEN}
+            ).items()
+            if name not in unused(row)
+        },
+        others={"algorithm": row}
         | ({"max_length": 9} if row.aggregation.endswith("-norm") else {}),
         grad=("log_probs",) + (("entropies",) if row.entropy_coef else ()),
         bad={},

@@ -1,7 +1,9 @@
 """Group baselines: hand arithmetic, identities, and exact expectations."""
 
+import functools
 import itertools
 import math
+import operator
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tokencredit import group_relative, group_turns, leave_one_out
+from tokencredit.credit.groups import group_rewards
 
 F64 = torch.float64
 scores = st.lists(st.integers(-5, 5), min_size=2, max_size=9)
@@ -44,6 +47,27 @@ def test_equal_rewards_and_lone_ones_give_exactly_zero(function, value, size, dt
     assert not function(rewards, groups).any()
     if function is group_relative:
         assert not function(rewards, groups, eps=0).any()
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-10, 10), st.sampled_from([4, -2, 9])),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_group_means_are_bit_for_bit_those_of_plain_floats_in_the_batchs_order(pairs):
+    rewards, ids = zip(*pairs, strict=True)
+    found = group_rewards(torch.tensor(rewards, dtype=F64), torch.tensor(ids))
+    for g, name in enumerate(dict.fromkeys(ids)):
+        mine = [r for r, i in pairs if i == name]
+        from_first = [r - mine[0] for r in mine]
+        mean = functools.reduce(operator.add, from_first, 0.0) / len(mine)
+        centred = [r - mean for r in from_first]
+        squares = functools.reduce(operator.add, [c * c for c in centred], 0.0)
+        assert found.centred[found.index == g].tolist() == centred
+        std = math.sqrt(squares / max(len(mine) - 1, 1))
+        assert found.std[g].item() == pytest.approx(std, rel=1e-15)  # last bits: sqrt
 
 
 def test_float_noise_is_not_blown_up():

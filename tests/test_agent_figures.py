@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tokencredit.environments import make
 from tokencredit.figures import episode, explore, keep_groups, turn_masks
+from tokencredit.world.games import make
 
 
 @pytest.mark.parametrize("unit", turn_masks.UNITS)

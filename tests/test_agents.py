@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from tokencredit import ALGORITHMS, with_critic, with_turn_groups
-from tokencredit.agents import Game, evaluate, play, play_round
-from tokencredit.environments import END, make, make_vec
-from tokencredit.environments.base import stream
-from tokencredit.policy import Policy
-from tokencredit.train import Dials, credit, read, train, update, warm_up
+from tokencredit.training import Dials, credit, read, train, update, warm_up
+from tokencredit.world.episodes import play
+from tokencredit.world.game import Game, evaluate
+from tokencredit.world.games import END, make, make_vec
+from tokencredit.world.games.base import stream
+from tokencredit.world.policy import Policy
 
 GAMES = [
     Game(id="Bandit"),
@@ -152,6 +153,14 @@ def test_the_same_seeds_give_the_same_batch_and_a_group_differs_only_in_noise():
         assert (rows != rows[0]).any()
 
 
+def test_episodes_that_earn_the_same_have_the_same_reward_to_the_last_bit():
+    game = Game(id="FrozenLake", dials={"lake": "4x4", "max_turns": 15}, max_reply=4)
+    _, seen = episodes(game, size=16)
+    garbage = seen["reward"][seen["invalid"] == 1]  # 15 penalties of 0.1, anywhere
+    assert len(garbage) > 20
+    assert garbage.unique().tolist() == [torch.tensor(-1.5).item()]
+
+
 def test_greedy_play_is_the_argmax_at_every_sampled_token():
     game = GAMES[2]
     policy = tiny(game)
@@ -257,7 +266,7 @@ def test_evaluation_sees_only_instances_that_training_never_sees(monkeypatch):
     assert seen == list(range(50, 58))
     seen.clear()
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    play_round(tiny(game), game, 4, 2, 1.0, rng, generator)
+    game.sample(tiny(game), 4, 2, temperature=1.0, rng=rng, generator=generator)
     game.demonstrations(4, rng)
     assert max(seen) < 50
 
@@ -296,7 +305,7 @@ def test_micro_batches_cut_to_their_rows_give_the_gradient_of_the_whole():
         batch = credit(row, episodes(game, policy)[0])
         optimizer = torch.optim.SGD(policy.parameters(), lr=0.0)
         dials = Dials(micro_size=micro_size, max_grad_norm=1e9)
-        update(policy, optimizer, row, batch, dials, game.max_response)
+        update(policy, optimizer, row, batch, dials)
         gradients.append([p.grad for p in policy.parameters() if p.grad is not None])
     for whole, parts in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-7)

@@ -17,7 +17,7 @@ over_rules = pytest.mark.parametrize("how", RULES)
 
 
 def dials(how):
-    return {"max_length": C} if AGGREGATIONS[how].row == "max_length" else {}
+    return {"max_length": C} if AGGREGATIONS[how].per_row == "max_length" else {}
 
 
 def weights(mask, how, **more):
@@ -45,7 +45,7 @@ def test_the_weight_of_a_token_is_the_one_in_the_table(mask):
         "seq-sum-token-mean": 1 / n,
         "seq-mean-token-sum-norm": torch.ones_like(n) / (rows * C),
     }
-    assert set(table) == set(RULES)
+    assert set(table) == set(RULES), "add the weight of the rule to this table"
     for how, weight in table.items():
         wanted = torch.where(mask, weight, 0)
         torch.testing.assert_close(weights(mask, how), wanted)
@@ -62,6 +62,7 @@ def test_the_weights_add_up(mask):
         "seq-sum-token-mean": rows,
         "seq-mean-token-sum-norm": tokens / (max(rows, 1) * C),
     }
+    assert set(totals) == set(RULES), "add the total of the rule to this table"
     for how, total in totals.items():
         wanted = total if tokens else 0
         assert math.isclose(weights(mask, how).sum(), wanted, rel_tol=1e-12)
@@ -141,7 +142,7 @@ def test_a_row_without_a_live_token_is_no_sequence():
 @over_rules
 def test_the_denominator_is_the_count_of_the_rule_and_at_least_one(how):
     mask = torch.tensor([[True, True], [True, False], [False, False]])
-    wanted = {"tokens": 3, "sequences": 2, None: None}[AGGREGATIONS[how].batch]
+    wanted = {"tokens": 3, "sequences": 2, None: None}[AGGREGATIONS[how].per_batch]
     assert loss_denominator(mask, how) == wanted
     nothing = loss_denominator(mask[2:], how)
     assert nothing == (None if wanted is None else 1)

@@ -1,5 +1,6 @@
 """The rows say what the papers say, and `policy_loss` does what a row says."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -10,9 +11,7 @@ import tokencredit as tc
 from tokencredit import ALGORITHMS, aggregate_loss, ppo_clip_loss
 
 F64 = torch.float64
-NAMES = (
-    "REINFORCE, RLOO, PPO, GRPO, Dr. GRPO, DAPO, GSPO, CISPO, BAPO, StarPO, StarPO-S"
-)
+WITHOUT_EXAMPLES = ("tokencredit.world", "tokencredit.training")  # they sample
 
 
 def batch(seed=0, rows=6, steps=5):
@@ -25,31 +24,51 @@ def batch(seed=0, rows=6, steps=5):
 
 
 def changed(row, base):
-    told = {"name", "paper", "url", "sources"}
+    told = {"name", "paper", "url", "parent", "sources"}
     return {
         f for f in row.__dataclass_fields__ if getattr(row, f) != getattr(base, f)
     } - told
 
 
-def test_the_zoo_has_the_eleven_rows_in_the_order_of_the_book():
-    assert ", ".join(ALGORITHMS) == NAMES
-    assert all(row.name == name for name, row in ALGORITHMS.items())
+def test_an_entry_is_called_by_its_name_and_comes_after_its_parent():
+    names = list(ALGORITHMS)
+    for place, (name, algorithm) in enumerate(ALGORITHMS.items()):
+        assert algorithm.name == name
+        assert algorithm.parent is None or algorithm.parent in names[:place]
+    assert [n for n, a in ALGORITHMS.items() if a.parent is None] == ["REINFORCE"]
 
 
 @pytest.mark.parametrize(
-    "name, base, diff",
+    "name, diff",
     [
-        ("Dr. GRPO", "GRPO", "advantage kl_coef aggregation"),
-        ("DAPO", "GRPO", "length_penalty keep loss kl_coef aggregation"),
-        ("GSPO", "GRPO", "log_ratio loss kl_coef"),
-        ("CISPO", "GRPO", "loss kl_coef aggregation"),
-        ("BAPO", "GRPO", "clip_rule kl_coef aggregation"),
-        ("StarPO-S", "StarPO", "keep loss kl_coef"),
-        ("RLOO", "REINFORCE", "advantage kl_coef"),
+        ("RLOO", "advantage kl_coef"),
+        ("PPO", "credit advantage whiten loss aggregation value_coef value_clip"),
+        (
+            "GRPO",
+            "credit advantage whiten kl_coef kl_estimator kl_in aggregation value_coef "
+            "value_clip",
+        ),
+        (
+            "REINFORCE++",
+            "credit advantage kl_coef kl_estimator kl_in value_coef value_clip",
+        ),
+        ("Dr. GRPO", "advantage kl_coef aggregation"),
+        ("DAPO", "length_penalty keep refill loss kl_coef aggregation"),
+        ("GSPO", "log_ratio loss kl_coef"),
+        ("GMPO", "loss kl_coef"),
+        ("CISPO", "loss kl_coef aggregation"),
+        ("SAPO", "loss kl_coef"),
+        ("DPPO", "loss kl_coef aggregation"),
+        ("BAPO", "loss clip_rule kl_coef aggregation"),
+        ("BAPO, un-clipped", "loss clip_rule"),
+        ("GRPO + TIS", "loss"),
+        ("StarPO", "kl_coef kl_estimator kl_in entropy_coef"),
+        ("StarPO-S", "keep loss kl_coef"),
     ],
 )
-def test_a_row_is_the_papers_diff(name, base, diff):
-    assert changed(ALGORITHMS[name], ALGORITHMS[base]) == set(diff.split())
+def test_an_entry_is_its_papers_difference(name, diff):
+    algorithm = ALGORITHMS[name]
+    assert changed(algorithm, ALGORITHMS[algorithm.parent]) == set(diff.split())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +93,8 @@ def test_the_settings_that_a_common_note_gets_wrong():
         "max_length": 20480,
         "cache": 4096,
     }
-    assert ALGORITHMS["BAPO"].clip_rule.keywords["target"] == 0.4
+    assert ALGORITHMS["BAPO"].clip_rule.keywords["target"] == 0.5  # q = 1
+    assert ALGORITHMS["BAPO, un-clipped"].clip_rule.keywords["target"] == 0.4
     assert ALGORITHMS["StarPO-S"].keep.keywords == {"keep": 0.25}
 
 
@@ -100,7 +120,7 @@ def test_the_kl_in_the_reward_is_subtracted_per_token():
     _, old, _, mask = batch()
     row, rewards = ALGORITHMS["RLOO"], torch.zeros_like(old)
     shaped = tc.shaped_rewards(
-        row, rewards, mask, log_probs=old, ref_log_probs=old - 0.5
+        row, rewards, mask, old_log_probs=old, ref_log_probs=old - 0.5
     )
     torch.testing.assert_close(shaped, torch.where(mask, -0.05 * 0.5, 0.0).double())
 
@@ -111,6 +131,28 @@ def test_the_length_penalty_lands_on_the_last_live_token():
     row = replace(ALGORITHMS["DAPO"], length_penalty=penalty)
     shaped = tc.shaped_rewards(row, torch.zeros(3, 4), mask)
     assert shaped.tolist() == [[0, 0, -0.5, 0], [0, 0, 0, 0], [0, 0, 0, -1]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_the_length_penalty_is_as_exact_as_the_rewards(dtype):
+    penalty = partial(tc.soft_overlong, max_length=20, cache=7)
+    row = replace(ALGORITHMS["DAPO"], length_penalty=penalty)
+    rewards = torch.zeros(1, 17, dtype=dtype)
+    shaped = tc.shaped_rewards(row, rewards, rewards == 0)
+    assert shaped[0, -1] == torch.tensor((20 - 7 - 17) / 7, dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ["GRPO", "RLOO", "Dr. GRPO"])
+def test_where_in_a_row_a_reward_was_paid_leaves_no_trace_in_the_last_bits(name):
+    draw = torch.Generator().manual_seed(0)
+    for paid in range(1, 12):
+        rewards = torch.zeros(64, 40)
+        for row in rewards:
+            row[torch.randperm(40, generator=draw)[:paid]] = -0.1
+        same = torch.zeros(64, dtype=torch.long)
+        mask = torch.ones(64, 40, dtype=torch.bool)
+        row = ALGORITHMS[name]
+        assert not tc.token_advantages(row, rewards, mask, groups=same).any()
 
 
 def test_the_entropy_bonus_is_subtracted():
@@ -126,10 +168,13 @@ def test_the_entropy_bonus_is_subtracted():
 def test_bapo_clips_where_its_rule_says():
     new, old, advantages, mask = batch()
     log_ratio = tc.token_log_ratio(new, old, mask)
-    low, high = tc.balanced_clip(log_ratio, advantages, mask)
-    loss = ppo_clip_loss(new, log_ratio, advantages, clip_low=low, clip_high=high)
-    got = tc.policy_loss(ALGORITHMS["BAPO"], new, old, advantages, mask)
-    torch.testing.assert_close(got, aggregate_loss(loss, mask, "token-mean"))
+    for name, dual in (("BAPO", 3.0), ("BAPO, un-clipped", None)):
+        row = ALGORITHMS[name]
+        low, high = row.clip_rule(log_ratio, advantages, mask)
+        dials = {"clip_low": low, "clip_high": high, "dual_clip": dual}
+        loss = ppo_clip_loss(new, log_ratio, advantages, **dials)
+        got = tc.policy_loss(row, new, old, advantages, mask)
+        torch.testing.assert_close(got, aggregate_loss(loss, mask, "token-mean"))
 
 
 def test_dr_grpo_divides_by_a_constant_and_not_by_the_padding():
@@ -148,6 +193,7 @@ def test_micro_batches_of_every_row_add_up(row):
         return  # BAPO chooses its bounds per call, on what it is given
     new, old, advantages, mask = batch()
     more = {"ref_log_probs": old - 0.1, "entropies": -new}
+    more["sampler_log_probs"] = old + 0.1 * advantages
     limit = 9 if row.aggregation.endswith("-norm") else None
     whole = tc.policy_loss(row, new, old, advantages, mask, max_length=limit, **more)
     count = tc.loss_denominator(mask, row.aggregation)
@@ -164,10 +210,11 @@ def test_micro_batches_of_every_row_add_up(row):
     torch.testing.assert_close(sum(parts), whole)
 
 
-@pytest.mark.parametrize("name", ["PPO", "GRPO", "Dr. GRPO", "DAPO", "GSPO", "BAPO"])
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if n != "GRPO + TIS"])
 def test_on_the_first_step_the_gradient_is_that_of_reinforce(name):
-    row = replace(ALGORITHMS[name], kl_coef=0.0)
+    row = replace(ALGORITHMS[name], kl_coef=0.0, entropy_coef=0.0)
     _, old, advantages, mask = batch()
+    advantages = advantages[:, :1].expand_as(old)  # per response, as GMPO has them
     limit = {"max_length": 7} if row.aggregation.endswith("-norm") else {}
     new = old.clone().requires_grad_()
     tc.policy_loss(row, new, old, advantages, mask, **limit).backward()
@@ -185,7 +232,8 @@ def test_credit_per_sequence_reaches_every_live_token_and_no_other(name):
     rewards[0, 2], rewards[0, 4], groups = 1.0, 2.0, torch.tensor([0, 1] * 3)
     row = ALGORITHMS[name]
     got = tc.token_advantages(row, rewards, mask, groups=groups)
-    score = row.advantage(rewards.sum(1), groups)
+    told = {"groups": groups} if row.compares else {}
+    score = row.advantage(rewards.sum(1), **told)
     torch.testing.assert_close(got, torch.where(mask, score[:, None], 0))
     assert got[0].unique().numel() == 1
 
@@ -258,5 +306,61 @@ def test_the_package_reads_like_a_table_of_contents():
     for name in tc.__all__:
         function = getattr(tc, name)
         if callable(function) and not isinstance(function, type):
-            assert ">>>" in function.__doc__ and "Returns:" in function.__doc__, name
+            assert "Returns:" in function.__doc__, name
+            tensors = not function.__module__.startswith(WITHOUT_EXAMPLES)
+            assert ">>>" in function.__doc__ or not tensors, name
             assert any("一" <= c <= "鿿" for c in function.__doc__), name
+
+
+def test_a_stage_is_given_what_it_names_and_nothing_else():
+    def loss(log_ratio, advantages, mask, *, sampler_log_probs=None):
+        assert sampler_log_probs is None and mask.dtype == torch.bool
+        return -log_ratio * advantages
+
+    new, old, advantages, mask = batch()
+    row = replace(ALGORITHMS["CISPO"], loss=loss)
+    got = tc.policy_loss(row, new, old, advantages, mask)
+    ratio = tc.token_log_ratio(new, old, mask)
+    wanted = aggregate_loss(
+        -ratio * torch.where(mask, advantages, 0), mask, "token-mean"
+    )
+    torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "name, stage, lacks",
+    [
+        ("GRPO + TIS", "its loss", "sampler_log_probs"),
+        ("GRPO", "its KL in the loss", "ref_log_probs"),
+        ("StarPO", "its entropy bonus", "entropies"),
+        ("Dr. GRPO", "seq-mean-token-sum-norm", "max_length"),
+    ],
+)
+def test_a_stage_that_lacks_something_says_algorithm_stage_and_name(name, stage, lacks):
+    new, old, advantages, mask = batch()
+    with pytest.raises(ValueError, match=f"^{re.escape(name)}: {stage} needs {lacks},"):
+        tc.policy_loss(ALGORITHMS[name], new, old, advantages, mask)
+
+
+def test_an_algorithm_with_an_unknown_choice_is_refused():
+    for field, bad in {
+        "credit": "word",
+        "kl_in": "both",
+        "aggregation": "mean",
+    }.items():
+        with pytest.raises(ValueError, match=field):
+            replace(ALGORITHMS["GRPO"], **{field: bad})
+    with pytest.raises(TypeError, match="clip"):
+        replace(ALGORITHMS["GRPO"], clip=0.2)
+
+
+def test_tensors_of_another_shape_are_named_with_both_shapes():
+    new, old, advantages, mask = batch()
+    row = ALGORITHMS["GRPO"]
+    both = r"\[6, 5\].*\[6, 4\]"
+    with pytest.raises(ValueError, match=f"^ref_log_probs.*{both}"):
+        tc.policy_loss(row, new, old, advantages, mask, ref_log_probs=old[:, :4])
+    with pytest.raises(ValueError, match=f"^mask.*{both}"):
+        tc.policy_loss(row, new, old, advantages, mask[:, :4], ref_log_probs=old)
+    with pytest.raises(ValueError, match=f"^old_log_probs.*{both}"):
+        tc.policy_loss(row, new, old[:, :4], advantages, mask, ref_log_probs=old)

@@ -8,10 +8,11 @@ import torch.nn.functional as F
 from trl import GRPOTrainer
 
 from tokencredit import ALGORITHMS, token_log_probs
-from tokencredit.engines import RowTrainer, as_gpt2, tokenizer, trl_rounds
-from tokencredit.policy import Policy
-from tokencredit.tasks import encode, task
-from tokencredit.train import warm_up
+from tokencredit.engines.trl import RowTrainer, as_gpt2, tokenizer, trl_rounds
+from tokencredit.training import warm_up
+from tokencredit.world.policy import Policy
+from tokencredit.world.tasks import task
+from tokencredit.world.text import encode
 
 CHAIN = task("chain")
 EOS_ID = CHAIN.vocabulary.index("$")
@@ -28,6 +29,7 @@ PAIRS = {
         "epsilon_high": 4e-4,
     },
     "CISPO": {"loss_type": "cispo", "epsilon_high": 5.0},
+    "SAPO": {"loss_type": "sapo"},
 }
 
 
@@ -63,6 +65,23 @@ def test_a_row_of_ours_moves_the_weights_as_the_trainers_own_loss_does(policy, n
     assert paid == same and 0 < sum(paid)
     assert (own - start).abs().max() > 1e-3
     torch.testing.assert_close(ours, own.detach(), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("positions", ["own", "padded"])
+def test_the_kl_of_an_algorithm_is_paid_against_trls_reference(policy, positions):
+    """Two rounds of two updates: by then the policy has left the reference."""
+    dials = {"beta": 0.3, "use_bias_correction_kl": False, "positions": positions}
+    own, _ = trained(policy, None, **dials)
+    paying = replace(ALGORITHMS["GRPO"], kl_coef=0.3)
+    ours, _ = trained(policy, paying, **dials)
+    free, _ = trained(policy, without_kl("GRPO"), positions=positions)
+    torch.testing.assert_close(ours, own.detach(), atol=1e-5, rtol=0)
+    assert (ours - free).abs().max() > 1e-4
+
+
+def test_a_clip_range_chosen_per_step_needs_the_whole_step(policy):
+    with pytest.raises(ValueError, match="BAPO chooses its clip range per optimizer"):
+        trl_rounds(policy, CHAIN, ALGORITHMS["BAPO"], rounds=1, micro_size=8)
 
 
 def test_a_row_that_the_trainer_does_not_know_trains_in_it(policy):
@@ -149,8 +168,8 @@ def test_weights_for_the_gap_of_vllm_are_not_dropped_silently(monkeypatch):
 
     monkeypatch.setattr(GRPOTrainer, "__init__", samples_with_vllm)
     with pytest.raises(ValueError, match="vllm_importance_sampling_correction must be"):
-        RowTrainer(row=without_kl("GRPO"))
-    RowTrainer(row=None)  # TRL's own loss keeps them
+        RowTrainer(algorithm=without_kl("GRPO"))
+    RowTrainer(algorithm=None)  # TRL's own loss keeps them
 
 
 def test_the_tokenizer_has_one_token_per_character_in_the_tasks_order():
@@ -165,10 +184,12 @@ def test_what_cannot_be_brought_over_is_refused(policy):
         as_gpt2(critic, EOS_ID)
     with pytest.raises(ValueError, match="positions must be one of 'own', 'padded'"):
         as_gpt2(policy, EOS_ID, "absolute")
-    with pytest.raises(ValueError, match="ref_log_probs must be given for GRPO"):
+    with pytest.raises(ValueError, match="its KL in the loss needs ref_log_probs"):
         trl_rounds(policy, CHAIN, ALGORITHMS["GRPO"], rounds=1, prompts=16)
     for name in ("PPO", "RLOO"):
-        with pytest.raises(ValueError, match=f"{name} needs a critic or a KL in the"):
+        with pytest.raises(
+            ValueError, match=f"{name} has a .*, which TRL's GRPO has not"
+        ):
             trl_rounds(policy, CHAIN, ALGORITHMS[name], rounds=1, prompts=16)
     with pytest.raises(
         ValueError, match="16 x 4 responses do not split into 3 updates"

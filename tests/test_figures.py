@@ -1,4 +1,4 @@
-"""Every live figure of the course, and the engine that shows them."""
+"""Every recorded figure of the course, the recorder, plots and the thread."""
 
 import base64
 import gzip
@@ -24,7 +24,7 @@ from tokencredit.figures import (
     show,
 )
 from tokencredit.figures import _page as page
-from tokencredit.figures._explorer import Explorer
+from tokencredit.figures._explorer import Explorer, recorded
 from tokencredit.figures._live import widget
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +37,7 @@ def gz(text: str) -> int:
     return len(gzip.compress(text.encode(), 9, mtime=0))
 
 
-@pytest.fixture(scope="module", params=[*figure_names(), EXAMPLE.name])
+@pytest.fixture(scope="module", params=[*recorded(), EXAMPLE.name])
 def explorer(request) -> Explorer:
     return EXAMPLE if request.param == EXAMPLE.name else explore(request.param)
 
@@ -95,12 +95,12 @@ def test_an_output_in_git_weighs_at_most_10_kb_and_holds_no_widget_state(explore
 
 
 def test_the_script_weighs_at_most_2_kb():
-    script = page.Path(page.__file__).parent / "static" / "explorer.js"
+    script = page.Path(page.__file__).parent / "static" / "recorder.js"
     assert gz(script.read_text("utf-8")) <= 2_000
 
 
 def test_the_course_has_its_live_figures():
-    assert {"gae", "importance", "ppo_clip", "value_clip"} <= set(figure_names())
+    assert {"gae", "importance", "value_clip"} <= set(figure_names())
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
@@ -276,16 +276,17 @@ def test_the_cache_is_keyed_by_every_file_of_the_package(tmp_path):
 
 def test_a_second_build_draws_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first = page.page_html("ppo_clip", "zh", "one")
+    name = recorded()[0]
+    first = page.page_html(name, "zh", "one")
     monkeypatch.setattr(page, "build", None)
-    assert page.page_html("ppo_clip", "zh", "one") == first
-    other = page.page_html("ppo_clip", "en", "two")
+    assert page.page_html(name, "zh", "one") == first
+    other = page.page_html(name, "en", "two")
     assert "one-0" in first and "two-0" in other and "one-0" not in other
     (file,) = tmp_path.rglob("*.json")
     file.write_text("torn")
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert page.page_html("ppo_clip", "zh", "one") == first
+    assert page.page_html(name, "zh", "one") == first
 
 
 # Static plots.

@@ -53,11 +53,33 @@ def test_the_groups_kept_are_those_of_largest_std(nested, keep):
         assert min(std[i] for i in kept) >= max(std[i] for i in dropped) - 1e-12
 
 
-def test_ties_go_to_the_smaller_id_and_a_lone_answer_has_no_variance():
+def test_a_tie_goes_to_the_group_that_comes_first_in_the_batch():
     rewards = torch.tensor([9.0, 0.0, 1.0, 0.0, 1.0])
-    groups = torch.tensor([0, 1, 1, 2, 2])
+    groups = torch.tensor([2, 7, 7, 3, 3])
     kept = top_variance(rewards, groups, keep=0.34)
-    assert kept.tolist() == [False, True, True, False, False]
+    assert kept.tolist() == [False, True, True, False, False], "a lone one has no std"
+    mixed = torch.tensor([3, 7, 3, 7])  # the first of the batch, not the first to end
+    kept = top_variance(torch.tensor([0.0, 1.0, 1.0, 0.0]), mixed, keep=0.5)
+    assert kept.tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("one_more", [0, 1, 2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, F64])
+def test_a_last_bit_of_a_reward_breaks_no_tie(dtype, one_more):
+    rewards = torch.tensor([10.7, 10.9, 10.7, 10.9], dtype=dtype)
+    for way in (torch.inf, -torch.inf):
+        moved = rewards.clone()
+        moved[one_more] = moved[one_more].nextafter(torch.tensor(way, dtype=dtype))
+        kept = top_variance(moved, torch.tensor([5, 5, 4, 4]), keep=0.5)
+        assert kept.tolist() == [True, True, False, False]
+
+
+def test_a_difference_beyond_rounding_decides_whatever_other_groups_earn():
+    groups = torch.tensor([0, 0, 1, 1, 2, 2])
+    rewards = torch.tensor([1e6, 1e6, 0.0, 0.1, 0.0, 0.10001])
+    for keep, first in ((0.34, 4), (0.67, 2)):
+        kept = top_variance(rewards, groups, keep=keep)
+        assert kept.tolist() == [False] * first + [True] * (6 - first)
 
 
 def test_no_groups_give_an_empty_result():

@@ -57,12 +57,12 @@ def aggregation(case, mask, name=None):
     params, how = case["params"], name or case["params"]["aggregation"]
     shared, rule = params.get("global", {}), tc.AGGREGATIONS[how]
     arguments, scale = {"how": how}, shared.get("dp_size", 1)
-    if rule.row == "max_length":
+    if rule.per_row == "max_length":
         default = params.get("loss_scale_factor") or mask.shape[1]
         arguments["max_length"] = shared.get("loss_scale_factor", default)
-    if rule.batch == "tokens":
+    if rule.per_batch == "tokens":
         arguments["denominator"] = shared.get("batch_num_tokens")
-    if rule.batch == "sequences":
+    if rule.per_batch == "sequences":
         rows = len(mask) if params.get("rows") == "all" else None
         arguments["denominator"] = shared.get("global_batch_size", rows)
     return arguments, scale
@@ -120,12 +120,12 @@ def aggregate_microbatch(case):
     how = params["aggregation"]
     rule = tc.AGGREGATIONS[how]
     arguments = {}
-    if rule.row == "max_length":
+    if rule.per_row == "max_length":
         arguments["max_length"] = params["loss_scale_factor"]
     full = tc.aggregate_loss(values, mask, how, **arguments)
     counts = {"tokens": "batch_num_tokens", "sequences": "global_batch_size"}
-    if rule.batch:
-        arguments["denominator"] = params[counts[rule.batch]]
+    if rule.per_batch:
+        arguments["denominator"] = params[counts[rule.per_batch]]
     parts = torch.stack(
         [
             tc.aggregate_loss(values[a:b], mask[a:b], how, **arguments)

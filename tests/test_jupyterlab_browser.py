@@ -1,18 +1,17 @@
-"""A chapter in JupyterLab, in a real browser: run it, move a slider, see the change."""
+"""Figures in JupyterLab, in a real browser: run them, move a slider, see the change."""
 
 import importlib.util
 import json
 import os
-import shutil
-import socket
+import re
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import expect
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +19,12 @@ _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measu
 measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 
-CHAPTER = ROOT / "chapters" / "06_ppo.ipynb"
+NAME = "figures.ipynb"
+CELLS = [
+    "from tokencredit.figures import explore",
+    'explore("balanced_clip")',  # recorded from matplotlib
+    'explore("ppo_clip")',
+]
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -31,19 +35,17 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def lab(tmp_path):
-    """JupyterLab on this machine, with a copy of one chapter; gives the address."""
-    shutil.copy(CHAPTER, tmp_path)
+    """JupyterLab on this machine, with a notebook of figures; gives the address."""
+    notebook = new_notebook(cells=[new_code_cell(source) for source in CELLS])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, tmp_path / NAME)
     for name, values in SETTINGS.items():
         file = tmp_path / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     options = {
         "ServerApp.ip": "127.0.0.1",
-        "ServerApp.port": port,
-        "ServerApp.port_retries": 0,
+        "ServerApp.port": 0,  # a free one, which it writes into its runtime folder
         "ServerApp.open_browser": False,
         "ServerApp.root_dir": tmp_path,
         "ServerApp.allow_root": True,
@@ -60,39 +62,58 @@ def lab(tmp_path):
     }
     with (tmp_path / "log").open("w") as log:
         server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(240):
+        while not (said := [*tmp_path.glob("runtime/jpserver-*.json")]):
             assert server.poll() is None, (tmp_path / "log").read_text()
-            try:
-                urllib.request.urlopen(f"{address}/api/status").close()
-                break
-            except urllib.error.URLError:
-                time.sleep(0.25)
-        yield address
+            time.sleep(0.25)
+        yield json.loads(said[0].read_text())["url"].rstrip("/")
     finally:
-        server.terminate()
-        server.wait(20)
+        server.kill()
+        server.wait()
 
 
-def test_a_chapter_runs_and_its_slider_moves_the_figure(lab):
+def test_a_notebook_runs_and_its_dials_move_the_figures(lab):
     with measure.chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(60_000)
-        page.goto(f"{lab}/lab/tree/{CHAPTER.name}")
+        page.set_default_timeout(measure.PATIENCE)
+        page.goto(f"{lab}/lab/tree/{NAME}")
         page.wait_for_selector(".jp-Notebook .jp-CodeCell")
         page.wait_for_function(
             "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
             " == 'idle'"
         )
         assert page.evaluate(RUN_ALL), "a cell raised"
-        live = page.locator(".jp-OutputArea-output:has(.fig):has(.noUi-handle)").first
-        live.scroll_into_view_if_needed()
-        drawing, words = live.locator(".fig"), live.locator(".xp-readout")
-        before = drawing.inner_html(), words.text_content()
-        live.locator(".noUi-handle").first.focus()
-        page.keyboard.press("ArrowRight")
-        expect(words).not_to_have_text(before[1])
-        assert drawing.inner_html() != before[0]
+        recorded = page.locator(".jp-OutputArea-output:has(.fig):has(.noUi-handle)")
+        moves(page, recorded.first, ".fig", ".xp-readout")
+        live = page.locator(".jp-OutputArea-output:has(.ex-live)").first
+        moves(page, live, ".ex-stage", ".ex-tiles")
+        chinese, english = live.get_by_role(
+            "button", name=re.compile("中文|English")
+        ).all()
+        chinese.click()
+        expect(live.locator(".ex-tiles")).to_contain_text("梯度")
+        english.click()
+        expect(live.locator(".ex-tiles")).to_contain_text("gradient")
+        live.get_by_role("button", name="just sampled").click()
+        expect(live.locator(".ex-tile b").first).to_have_text("1.00")
+        ink = live.locator(".ex-tile b").first.evaluate(
+            "e => getComputedStyle(e).color"
+        )
+        assert ink == "rgb(28, 33, 39)", "no style sheet"
         if shots := os.environ.get("TOKENCREDIT_SHOTS"):
             page.screenshot(path=Path(shots) / "jupyterlab.png")
+
+
+def moves(page, live, drawing, words):
+    """A key on the first slider changes the drawing and the numbers."""
+    live.scroll_into_view_if_needed()
+    drawing, words = live.locator(drawing), live.locator(words)
+    before = drawing.inner_html(), words.text_content()
+    live.locator(".noUi-handle").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(words).not_to_have_text(before[1], timeout=measure.PATIENCE)
+    page = live.page
+    page.wait_for_function(
+        "([drawing, before]) => drawing.innerHTML != before",
+        arg=[drawing.element_handle(), before[0]],
+    )

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pandas import DataFrame
 
 from tokencredit import lab
 from tokencredit.__main__ import main
-from tokencredit.lab import Experiment, experiments, load, path_of, run_experiment, save
+from tokencredit.lab import Experiment, run_experiment
+from tokencredit.lab.drawing import draw
+from tokencredit.lab.experiment import experiments
+from tokencredit.lab.store import load, path_of, save
 
 NAMES = list(experiments())
-STORED = [name for name in NAMES if path_of(experiments()[name]).exists()]
-FULL = [name for name in STORED if not lab.missing(experiments()[name])]
 
 
 def counting(steps=3, **changes):
@@ -40,16 +42,18 @@ def counting(steps=3, **changes):
 
 
 def quietly(chosen, store, **dials):
-    return run_experiment(chosen, store=store, report=lambda line: None, **dials)
+    return run_experiment(
+        chosen, store=store, report=lambda line: None, progress=False, **dials
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_variant_of_every_experiment_runs(name, tmp_path):
     chosen = experiments()[name]
     quietly(chosen, tmp_path, quick=True)
-    rows = lab.results(name, store=tmp_path)
+    _, rows = load(path_of(chosen, tmp_path))
     for variant in chosen.variants:
-        assert lab.where(rows, seed=0, **variant)
+        assert len(lab.where(rows, seed=0, **variant))
     assert not [p for p in tmp_path.iterdir() if p.suffix != ".csv"]
 
 
@@ -62,7 +66,7 @@ def test_every_experiment_says_what_it_asks_and_what_its_columns_mean(name):
     assert chosen.seeds >= 5
 
 
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("name", NAMES)
 def test_stored_results_have_the_settings_of_the_code(name):
     chosen = experiments()[name]
     head, _ = load(path_of(chosen))
@@ -73,22 +77,36 @@ def test_stored_results_have_the_settings_of_the_code(name):
 
 @pytest.mark.parametrize(
     ("name", "claim"),
-    [(name, claim) for name in FULL for claim in experiments()[name].claims],
+    [(name, claim) for name in NAMES for claim in experiments()[name].claims],
 )
 def test_what_prose_claims_holds_of_what_is_stored(name, claim):
     assert experiments()[name].claims[claim](lab.results(name)), claim
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_store_holds_every_run_of_every_experiment(name):
+    assert len(lab.results(name)), "results() names the first run that is missing"
+
+
+def test_an_incomplete_store_fails_by_name(tmp_path):
+    chosen = experiments()["lambda-sweep"]
+    head, rows = load(path_of(chosen))
+    gone = (rows.seed == 3) & (rows.lam == 0.5)
+    save(path_of(chosen, tmp_path), head, rows[~gone])
+    with pytest.raises(ValueError, match=r"1 of 20 runs .* lam=0.5 seed=3"):
+        lab.results("lambda-sweep", store=tmp_path)
+
+
 def test_an_unknown_experiment_names_the_known_ones():
     with pytest.raises(
-        ValueError, match=r"unknown experiment 'ppo'; known: .*ppo-epochs"
+        ValueError, match=r"unknown experiment 'ppo'; known: .*lambda-sweep"
     ):
         lab.results("ppo")
 
 
 def test_what_was_never_run_says_how_to_run_it(tmp_path):
-    with pytest.raises(ValueError, match="lab run ppo-epochs"):
-        lab.results("ppo-epochs", store=tmp_path)
+    with pytest.raises(ValueError, match="lab run lambda-sweep"):
+        lab.results("lambda-sweep", store=tmp_path)
 
 
 def test_a_results_file_cut_short_is_an_error_wherever_it_is_cut(tmp_path):
@@ -109,8 +127,9 @@ def test_a_results_file_cut_short_is_an_error_wherever_it_is_cut(tmp_path):
 
 def test_numbers_words_and_missing_columns_come_back(tmp_path):
     rows = [{"a": 1, "b": "x y", "c": True, "d": 0.123456}, {"a": 2, "e": float("nan")}]
-    save(tmp_path / "t.csv", {"k": "v"}, rows)
+    save(tmp_path / "t.csv", {"k": "v"}, DataFrame(rows))
     head, back = load(tmp_path / "t.csv")
+    back = back.to_dict("records")
     assert head == {"k": "v"}
     assert back[0]["a"] == 1 and back[0]["b"] == "x y" and back[0]["c"] is True
     assert back[0]["d"] == 0.1235
@@ -145,6 +164,90 @@ def test_an_interrupted_experiment_goes_on_where_it_stopped(tmp_path):
     assert calls == [("a", 0), ("b", 0)]
     quietly(chosen, tmp_path)
     assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+def speaking():
+    """An experiment that keeps a response per run; runs are counted."""
+    chosen, calls = counting(name="speaking", speaks=True)
+
+    def run(variant, seed, quick, checkpoint):
+        rows = chosen.run(variant, seed, quick, checkpoint)
+        said = {"step": 0, "prompt": "7", "response": "1", "right": len(calls)}
+        return rows, [said]
+
+    return replace(chosen, run=run), calls
+
+
+def test_responses_are_kept_beside_the_numbers_as_text(tmp_path, monkeypatch):
+    chosen, _ = speaking()
+    quietly(chosen, tmp_path)
+    monkeypatch.setitem(experiments(), "speaking", chosen)
+    said = lab.responses("speaking", store=tmp_path)
+    assert said.response.tolist() == ["1"] * 4 and set(said.prompt) == {"7"}
+    assert said.x.tolist() == ["a", "b"] * 2 and said.right.tolist() == [1, 2, 3, 4]
+    quietly(chosen, tmp_path, again=True)
+    assert lab.responses("speaking", store=tmp_path).right.tolist() == [5, 6, 7, 8]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_run_that_is_repeated_keeps_its_responses_once(tmp_path):
+    chosen, _ = speaking()
+    quietly(chosen, tmp_path, seeds=1)
+    head, rows = load(path_of(chosen, tmp_path))
+    save(path_of(chosen, tmp_path), head, rows[rows.x != "b"])
+    quietly(chosen, tmp_path, seeds=1)
+    said = load(tmp_path / "speaking.responses.csv")[1]
+    assert said.x.tolist() == ["a", "b"] and said.right.tolist() == [1, 3]
+
+
+def test_an_experiment_that_keeps_no_responses_names_those_that_do():
+    with pytest.raises(ValueError, match=r"keeps no responses; .*algorithms.* do"):
+        lab.responses("lambda-sweep")
+
+
+def test_a_run_says_before_it_starts_how_long_it_took_before(tmp_path):
+    chosen = experiments()["lambda-sweep"]
+    said = []
+    fast = replace(chosen, run=lambda *_: [{"step": 1}])
+    run_experiment(fast, seeds=1, store=tmp_path, report=said.append, progress=False)
+    took = lab.results("lambda-sweep").groupby(["lam", "seed"]).seconds.max()
+    first = (
+        f"lambda-sweep: 4 runs, about {took.mean() / 15:.1f} CPU minutes (as the 20 "
+    )
+    assert said[0].startswith(first)
+    unknown, _ = counting()
+    run_experiment(unknown, store=tmp_path, report=said.append, progress=False)
+    assert any("4 runs, the bar will say how long" in line for line in said)
+
+
+def test_a_figure_shows_every_seed_of_every_variant_and_their_median():
+    chosen = experiments()["lambda-sweep"]
+    rows = lab.results("lambda-sweep")
+    figure = draw(chosen, rows)
+    panels = [axes for axes in figure.axes if axes.lines]
+    assert len(panels) == len(chosen.variants)
+    assert panels[0].get_title(loc="left") == "lam 0.0"
+    *seeds, middle = panels[1].lines
+    curves = lab.per_seed(rows, "success", lam=0.5)
+    for line, curve in zip(seeds, curves, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), curve)
+    np.testing.assert_allclose(middle.get_ydata(), np.median(curves, 0))
+    assert figure.get_suptitle().startswith("With a critic that starts from nothing")
+    assert chosen.columns["success"] in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_can_be_drawn(name):
+    chosen = experiments()[name]
+    figure = draw(chosen, lab.results(name))
+    drawn = sum(bool(axes.lines) for axes in figure.axes)
+    assert drawn == len(chosen.panels or chosen.variants) * len(chosen.shows)
+
+
+def test_a_row_cannot_write_over_what_its_variant_says(tmp_path):
+    chosen, _ = counting(run=lambda *_: [{"step": 1, "x": "c"}])
+    with pytest.raises(ValueError, match=r"\['x'\] are columns of the variant and"):
+        quietly(chosen, tmp_path)
 
 
 def test_two_processes_never_write_the_same_file(tmp_path):
@@ -195,16 +298,23 @@ def test_the_command_lists_runs_and_refuses(capsys, tmp_path):
     assert main(["lab", "list"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in NAMES)
+    assert "20/20 runs" in listed  # of lambda-sweep: four variants, five seeds
     out = ["--quick", "--out", str(tmp_path)]
     assert main(["lab", "run", "sort-reinforce", *out]) == 0
-    assert "seed=0" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "seed=0" in said.out + said.err
     assert main(["lab", "run", "sort-reinforce", *out]) == 1
     assert "is finished" in capsys.readouterr().err
     assert main(["lab", "run", "nothing"]) == 1
     assert "known: " in capsys.readouterr().err
     assert main(["lab", "run", "sort-reinforce", "--seeds", "0"]) == 1
     assert "--seeds must be at least 1" in capsys.readouterr().err
-    assert main(["lab", "table", "ppo-epochs"]) == 1
+    out = tmp_path / "figure.svg"
+    assert main(["lab", "show", "lambda-sweep", "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith("<?xml")
+    assert main(["lab", "show", "lambda-sweep", "--out", "figure.doc"]) == 1
+    assert "must end in .png or .svg, got figure.doc" in capsys.readouterr().err
+    assert main(["lab", "table", "lambda-sweep"]) == 1
     assert "has no table; agents, algorithms have" in capsys.readouterr().err
 
 
@@ -216,7 +326,7 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
                 numbers = {"step": step, "success": success, "tokens": 100 * step}
                 numbers |= {"seconds": step / 10}
                 rows.append({"algorithm": name, "seed": seed} | numbers)
-    lines = experiments()["algorithms"].table(rows).splitlines()
+    lines = experiments()["algorithms"].table(DataFrame(rows)).splitlines()
     assert len(lines) == 4
     success, tokens, seconds, seeds = lines[2].split("|")[2:6]
     assert "(0.93 to 0.93)" in success  # the mean of the last two windows

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tokencredit import entropy, token_log_probs
-from tokencredit import log_probs as module
+from tokencredit.tensors import log_probs as module
 
 F64 = torch.float64
 logits_rows = st.lists(

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from tokencredit import (
     balanced_clip,
     cispo_loss,
+    corrected_clip_loss,
+    dppo_loss,
+    gmpo_loss,
     ppo_clip_loss,
     reinforce_loss,
+    sapo_loss,
     value_loss,
 )
 
@@ -176,6 +180,17 @@ def test_balanced_clip_is_algorithm_1(tokens):
     assert got == pytest.approx(wanted, abs=1e-9)
 
 
+def test_a_token_on_the_bound_itself_counts_as_clipped():
+    """A ratio of 1 and a bound of 1 are exact on every CPU."""
+    low = {"low": (1.0, 1.0), "low_step": 0.1}
+    log_ratio, a = torch.tensor([[0.0, 0.7]]), torch.tensor([[2.0, -1.0]])
+    got = balanced_clip(log_ratio, a, a != 0, **low, high=(1.0, 2.0), high_step=0.5)
+    assert got == pytest.approx((0.0, 0.5))  # 2 counts once the bound is above 1
+    log_ratio, a = torch.tensor([[0.0, -0.7]]), torch.tensor([[-1.0, 1.0]])
+    got = balanced_clip(log_ratio, a, a != 0, **low, high=(1.2, 3.0))
+    assert got == pytest.approx((0.0, 0.2))  # -1 never counts
+
+
 def test_only_bad_tokens_open_both_bounds_in_whole_steps():
     log_ratio, a = torch.full((1, 2), math.log(2.0)), -torch.ones(1, 2)
     low, high = balanced_clip(log_ratio, a, a < 0)
@@ -202,3 +217,134 @@ def test_a_range_of_one_point_fixes_its_bound():
     a = torch.tensor([[1.0, -1.0]])
     low, high = balanced_clip(log_ratio, a, a < 9, low=(0.8, 0.8))
     assert (low, high) == pytest.approx((0.2, 1.05))
+
+
+def authors_search(ratio, a, target, low, high, low_step, high_step):
+    """The released code: clipped values counted, lower bound first, min(cur + step)."""
+
+    def quotient(lower, upper):
+        held = [min(r, upper) if x >= 0 else max(r, lower) for r, x in tokens]
+        worth = [r * x for r, (_, x) in zip(held, tokens, strict=True)]
+        neg = -sum(w for w in worth if w < 0)
+        return math.inf if neg <= 0 else sum(w for w in worth if w > 0) / neg
+
+    tokens = list(zip(ratio, a, strict=True))
+    (lower, last), (upper, top) = low, high
+    while quotient(lower, upper) < target and lower < last:
+        lower = min(lower + low_step, last)
+    while quotient(lower, upper) < target and upper < top:
+        upper = min(upper + high_step, top)
+    return 1 - lower, upper - 1
+
+
+@given(st.lists(st.tuples(st.floats(0.3, 4), st.floats(-2, 2)), max_size=12))
+def test_the_clipped_measure_is_the_search_of_the_authors_code(tokens):
+    ratio, a = [r for r, _ in tokens], [x for _, x in tokens]
+    log_ratio = torch.tensor([ratio], dtype=F64).reshape(1, -1).log()
+    advantages = torch.tensor([a], dtype=F64).reshape(1, -1)
+    bounds = dict(low=(0.8, 0.95), high=(1.2, 2.0), low_step=0.1, high_step=0.1)
+    got = balanced_clip(
+        log_ratio,
+        advantages,
+        torch.ones_like(log_ratio) > 0,
+        measure="clipped",
+        first="low",
+        target=0.4 / 1.4,  # the share of positive / negative = 0.4
+        partial_step=True,
+        **bounds,
+    )
+    wanted = authors_search(log_ratio.exp()[0].tolist(), a, 0.4, **bounds)
+    if any(x != 0 for x in a):  # nothing to count: their quotient is infinite, or 0/0
+        assert got == pytest.approx(wanted, abs=1e-9)
+
+
+def test_under_the_clipped_measure_the_lower_bound_only_moves_away():
+    """Raising it makes the negative tokens worth more: the share falls."""
+    log_ratio = torch.tensor([[0.5, 1.0]], dtype=F64).log()
+    a = torch.tensor([[-1.0, 1.0]], dtype=F64)
+    for lower, worth in ((0.6, 0.6), (0.8, 0.8)):
+        held = max(0.5, lower)
+        assert held == worth  # so the share 1 / (1 + held) falls from 0.625 to 0.556
+    low, high = balanced_clip(
+        log_ratio, a, a < 9, measure="clipped", first="low", target=0.6, low=(0.7, 0.9)
+    )
+    assert low == pytest.approx(0.1) and high == pytest.approx(2.0)  # both ran out
+
+
+# ---- weights of another kind ------------------------------------------------------
+
+
+def slope(function, log_ratio):
+    """Value and gradient of a loss with respect to the log-ratio."""
+    x = log_ratio.clone().requires_grad_()
+    value = function(x)
+    return value.detach(), torch.autograd.grad(value.sum(), x)[0]
+
+
+tokens = st.lists(st.floats(0.2, 4), min_size=1, max_size=6)
+
+
+@given(tokens, st.sampled_from([-1.5, 0.7]))
+def test_gmpo_is_the_geometric_mean_of_the_clipped_ratios(ratios, a):
+    """min(rho^s, clip(rho^s))^s with s the sign of A, the product to the 1/n."""
+    sign, n = math.copysign(1, a), len(ratios)
+    kept = [min(max(r, math.exp(-0.4)), math.exp(0.4)) for r in ratios]
+    worth = [
+        min(sign * math.log(r), sign * math.log(k)) * sign
+        for r, k in zip(ratios, kept, strict=True)
+    ]
+    s = math.exp(sum(worth) / n)
+    log_ratio = torch.tensor([ratios], dtype=F64).log()
+    live, advantages = log_ratio < 99, torch.full_like(log_ratio, a)
+    value, grad = slope(lambda x: gmpo_loss(x, advantages, live), log_ratio)
+    torch.testing.assert_close(value, torch.full_like(value, -a * s))
+    for g, r in zip(grad[0].tolist(), ratios, strict=True):
+        open_ = r < math.exp(0.4) if a > 0 else r > math.exp(-0.4)
+        assert g == pytest.approx(-a * s if open_ else 0, abs=1e-9)
+
+
+def test_gmpo_leaves_out_what_is_masked_and_reads_its_range_in_logs():
+    log_ratio = torch.tensor([[0.3, 5.0, 0.1]], dtype=F64)
+    mask = torch.tensor([[True, False, True]])
+    got = gmpo_loss(log_ratio, torch.ones_like(log_ratio), mask)
+    assert got[0].tolist() == pytest.approx([-math.exp(0.2), 0, -math.exp(0.2)])
+
+
+@given(st.floats(0.01, 8), signed)
+def test_sapo_is_a_gate_whose_slope_is_that_of_the_sigmoid(r, a):
+    tau = 1.0 if a > 0 else 1.05
+    gate = 1 / (1 + math.exp(-tau * (r - 1)))
+    (log_ratio, advantage) = tensors(math.log(r), a)
+    value, grad = slope(lambda x: sapo_loss(x, advantage), log_ratio)
+    assert value.item() == pytest.approx(-4 / tau * gate * a, abs=1e-9)
+    assert grad.item() == pytest.approx(-4 * gate * (1 - gate) * r * a, abs=1e-9)
+
+
+def test_far_away_sapo_is_a_number_without_a_gradient():
+    log_ratio = torch.tensor([[200.0]], requires_grad=True)
+    sapo_loss(log_ratio, torch.ones(1, 1)).sum().backward()
+    assert log_ratio.grad.item() == 0
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.sampled_from([-1.0, 2.0]))
+def test_dppo_stops_where_the_probability_has_moved_too_far(new, old, a):
+    if abs(abs(new - old) - 0.15) < 1e-9:
+        return  # on the edge either is right
+    log_probs, log_ratio, advantage = tensors(math.log(new), math.log(new / old), a)
+    value, grad = slope(lambda x: dppo_loss(log_probs, x, advantage), log_ratio)
+    assert value.item() == pytest.approx(-a * new / old)
+    out = new - old > 0.15 if a > 0 else new - old < -0.15
+    assert grad.item() == pytest.approx(0 if out else -a * new / old)
+
+
+@given(signed, st.floats(0.05, 1), st.floats(0.05, 1), ratios)
+def test_the_weight_of_the_sampler_is_truncated_and_multiplies_the_clip(a, p, q, r):
+    log_ratio, advantage, old, sampler = tensors(
+        math.log(r), a, math.log(p), math.log(q)
+    )
+    live = log_ratio < 99
+    got = corrected_clip_loss(old, log_ratio, advantage, old, sampler, live)
+    clipped = ppo_clip_loss(old, log_ratio, advantage)
+    torch.testing.assert_close(got, min(p / q, 2.0) * clipped)
+    free = corrected_clip_loss(old, log_ratio, advantage, old, sampler, live, cap=None)
+    torch.testing.assert_close(free, p / q * clipped)

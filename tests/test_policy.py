@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tokencredit.policy import Gelu, Policy, PositionPolicy
+from tokencredit.world.policy import Policy, PositionPolicy
 
 
 @pytest.fixture
@@ -110,11 +110,3 @@ def test_the_notes_random_start_is_peaked_and_can_be_flattened():
 
     assert entropy(1.0) < 0.7
     assert entropy(10.0) > 1.4
-
-
-def test_gelu_is_torchs_tanh_form_and_so_is_its_slope():
-    x = (4 * torch.randn(200, dtype=torch.double)).requires_grad_()
-    expected = torch.nn.functional.gelu(x, approximate="tanh")
-    torch.testing.assert_close(Gelu.apply(x), expected)
-    slopes = [torch.autograd.grad(y.sum(), x)[0] for y in (Gelu.apply(x), expected)]
-    torch.testing.assert_close(*slopes)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokencredit import discounted_return, gae, turn_gae
-from tokencredit import returns as module
+from tokencredit.credit import returns as module
 
 F64 = torch.float64
 unit = st.sampled_from([0.0, 0.3, 0.95, 1.0])

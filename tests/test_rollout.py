@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from tokencredit.batch import Batch, join
-from tokencredit.policy import Policy, PositionPolicy
-from tokencredit.rollout import rollout, texts
-from tokencredit.tasks import task
+from tokencredit.world.policy import Policy, PositionPolicy
+from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.tasks import task
 
 CHAIN = task("chain")
 
@@ -146,3 +146,12 @@ def test_a_batch_splits_into_parts_and_shuffles_whole_rows(policy):
     assert isinstance(mixed, Batch)
     order = mixed.groups
     assert torch.equal(mixed.tokens, batch.tokens[order])
+
+
+def test_where_double_precision_is_the_default_a_batch_has_it_too(policy):
+    torch.set_default_dtype(torch.float64)
+    try:
+        _, batch = sample(policy.double())
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert batch.old_log_probs.dtype == batch.rewards.dtype == torch.float64

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from course import plan
 from fontTools.ttLib import TTFont
+from katex_math import render, shown
+
+from coursebook.languages import foreign
+from coursebook.typography import close_line_ends, full_width
 
 ROOT = Path(__file__).parents[1]
 
@@ -28,11 +33,22 @@ def load(name: str):
 
 
 site, check_pages = load("site"), load("check_pages")
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import bilingual  # noqa: E402
-from katex_math import render, shown  # noqa: E402
-from typography import close_line_ends, full_width  # noqa: E402
+EDITIONS = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["editions"]
 
+COURSE = """
+- number: 0
+  arrow: all
+  zh: 之前
+  en: Before
+  asks: {zh: "从哪里来？", en: "Where from?"}
+- number: 5
+  arrow: credit
+  zh: 优势
+  en: Advantage
+  asks: {zh: "值多少？", en: "What is it worth?"}
+  minutes: 40
+  needs: [0]
+"""
 INDEX = '+++ {"lang": "zh"}\n# 开始\n+++ {"lang": "en"}\n# Start\n'
 ZH = """# 优势
 
@@ -70,10 +86,19 @@ def code(text: str, name: str, **meta) -> dict:
     }
 
 
-def make_book(folder: Path, formula: str = "A = G - V", zh: str = ZH) -> Path:
+def make_book(
+    folder: Path, formula: str = "A = G - V", zh: str = ZH, more: list[dict] = ()
+) -> Path:
     """Write a book of two pages that uses the real configuration and extensions."""
     (folder / "book").mkdir(parents=True)
-    for name in ("_ext", "_static", "_templates", "katex", "references.bib"):
+    for name in (
+        "_ext",
+        "_static",
+        "_templates",
+        "katex",
+        "playground",
+        "references.bib",
+    ):
         (folder / "book" / name).symlink_to(ROOT / "book" / name)
     shutil.copy(ROOT / "_config.yml", folder)
     chapters = [{"file": "chapters/05_a"}]
@@ -81,6 +106,7 @@ def make_book(folder: Path, formula: str = "A = G - V", zh: str = ZH) -> Path:
     toc = {"format": "jb-book", "root": "book/index", "parts": [toc]}
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     (folder / "book" / "index.md").write_text(INDEX, encoding="utf-8")
+    (folder / "book" / "course.yml").write_text(COURSE, encoding="utf-8")
     solution = "### BEGIN SOLUTION\nanswer = 42\n### END SOLUTION"
     notebook = {
         "cells": [
@@ -89,6 +115,7 @@ def make_book(folder: Path, formula: str = "A = G - V", zh: str = ZH) -> Path:
             markdown(f"$${formula}$$ (eq-a)", "shared-01"),
             code(solution, "answer", nbgrader={"solution": True}, tags=["hide-cell"]),
             code("hidden = 7", "hidden", tags=["remove-cell"]),
+            *more,
         ],
         "metadata": {"language_info": {"name": "python"}},
         "nbformat": 4,
@@ -97,6 +124,15 @@ def make_book(folder: Path, formula: str = "A = G - V", zh: str = ZH) -> Path:
     (folder / "chapters").mkdir()
     (folder / "chapters" / "05_a.ipynb").write_text(json.dumps(notebook), "utf-8")
     return folder
+
+
+def set_option(root: Path, name: str, value: str) -> None:
+    """Change an option of the book's configuration."""
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    assert name in config["sphinx"]["config"]
+    config["sphinx"]["config"][name] = value
+    text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
+    (root / "_config.yml").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +148,7 @@ def page(built: Path, lang: str) -> str:
 
 def test_each_edition_holds_one_language(built):
     article = page(built, "en").split("<article")[1].split("</article")[0]
-    assert not bilingual.re.search(r"[\u4e00-\u9fff]", article)
+    assert not foreign(article, "en")
     assert "One sentence" not in page(built, "zh")
     assert "一句话。又一句。" in page(built, "zh")
     assert '<html lang="zh-CN"' in page(built, "zh")
@@ -120,7 +156,7 @@ def test_each_edition_holds_one_language(built):
 
 
 def test_both_editions_have_the_english_anchors(built):
-    for lang in bilingual.LANGUAGES:
+    for lang in EDITIONS:
         assert 'id="by-hand"' in page(built, lang)
         assert 'href="#by-hand"' in page(built, lang)
 
@@ -131,7 +167,7 @@ def test_the_switch_leads_to_the_same_page_of_the_other_edition(built):
 
 
 def test_equations_carry_the_chapter_in_both_editions(built):
-    for lang in bilingual.LANGUAGES:
+    for lang in EDITIONS:
         found = check_pages.Page(built / lang / "chapters" / "05_a.html")
         assert found.numbers == {"equation-eq-a": "(5.1)"}
         assert "A = G - V" in found.formulas
@@ -172,9 +208,10 @@ def test_formulas_are_html_before_any_script_runs(built):
 
 
 def test_homework_markers_and_hidden_checks_stay_out_of_the_page(built):
-    for lang in bilingual.LANGUAGES:
+    for lang in EDITIONS:
         assert "BEGIN SOLUTION" not in page(built, lang)
-        assert "hidden" not in page(built, lang).split("<article")[1].split("<pre")[1]
+        article = page(built, lang).split("<article")[1].split("</article")[0]
+        assert "hidden" not in article.split("<pre")[1]
     assert "参考答案" in page(built, "zh")
     assert "Solution" in page(built, "en")
 
@@ -185,10 +222,43 @@ def test_the_download_is_a_notebook_of_one_language(built):
     assert EN in sources and ZH not in sources
 
 
-def test_the_chinese_index_knows_pairs_of_characters(built):
-    index = (built / "zh" / "searchindex.js").read_text(encoding="utf-8")
-    terms = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
-    assert {"降低", "低方", "方差"} <= terms.keys()
+def test_no_section_asks_for_errors_and_no_card_is_drawn_without_an_address(built):
+    assert 'class="report"' not in page(built, "en")
+    assert "og:image" not in page(built, "en")
+    assert not (built / "en" / "_static" / "cards").exists()
+
+
+def test_a_page_describes_itself(built):
+    description = re.search(r'name="description" content="(.*?)"', page(built, "zh"))[1]
+    assert description == "值多少？由 (⋯) 得 A_t，降低方差。见后文。"
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [("arrow: credits", "arrow is one of all, tokens"), ("needs: [9]", r"needs \[9\]")],
+)
+def test_a_plan_that_names_no_arrow_or_chapter_is_refused(tmp_path, row, says):
+    (tmp_path / "book").mkdir()
+    old = "arrow: credit" if "arrow" in row else "needs: [0]"
+    text = COURSE.replace(old, row)
+    (tmp_path / "book" / "course.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=says):
+        plan(tmp_path)
+
+
+def test_style_rules_for_names_that_no_page_uses_are_left_out(built):
+    css = (built / "zh" / "_static" / "bundle.css").read_text(encoding="utf-8")
+    assert ".predict-choice" in css and ".col-xxl-11" not in css
+    assert "@media print" in css and "/*" not in css
+
+
+def test_the_search_index_holds_the_sentences_of_each_section(built):
+    text = (built / "zh" / "search-index.js").read_text(encoding="utf-8")
+    index = dict(json.loads(text[text.index("[") : text.rindex("]") + 1]))
+    assert [s[:4] for s in index["chapters/05_a"]] == [
+        ["", 1, "5 优势", "由 (⋯) 得 A_t，降低方差。见后文。"],
+        ["by-hand", 2, "手算", "一句话。又一句。"],
+    ]
 
 
 def test_the_site_passes_its_own_checks(built):

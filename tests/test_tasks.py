@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from tokencredit.tasks import EOS, TASKS, decode, encode, task
-from tokencredit.tasks.chain import reasons
-from tokencredit.tasks.hindsight import parities
-from tokencredit.tasks.sort import inclusion_ordering_reward, position_reward
+from tokencredit.world.tasks import TASKS, task
+from tokencredit.world.tasks.chain import reasons
+from tokencredit.world.tasks.hindsight import parities
+from tokencredit.world.tasks.sort import inclusion_ordering_reward, position_reward
+from tokencredit.world.text import EOS, decode, encode
 
 
 @pytest.fixture(params=TASKS)

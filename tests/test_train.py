@@ -1,6 +1,8 @@
 """The loop: learns, adds up, repeats itself, comes back after a stop."""
 
 import copy
+import pickle
+import sys
 from dataclasses import replace
 from functools import partial
 
@@ -8,20 +10,23 @@ import numpy as np
 import pytest
 import torch
 
-from tokencredit import ALGORITHMS, gae
-from tokencredit.filters import dynamic_sampling
-from tokencredit.policy import Policy, PositionPolicy
-from tokencredit.rewards import soft_overlong
-from tokencredit.tasks import task
-from tokencredit.train import (
+from tokencredit import ALGORITHMS, gae, with_critic
+from tokencredit.credit.filters import dynamic_sampling
+from tokencredit.credit.rewards import soft_overlong
+from tokencredit.training import (
     Dials,
-    collect,
     credit,
-    on_last_token,
+    loop,
+    objective,
+    read,
     train,
     update,
     warm_up,
 )
+from tokencredit.training.collect import collect
+from tokencredit.world.policy import Policy, PositionPolicy
+from tokencredit.world.tasks import task
+from tokencredit.world.verdict import on_last_token
 
 CHAIN = task("chain")
 SMALL = Dials(steps=2, prompts=4, group_size=4)
@@ -76,6 +81,17 @@ def test_warm_up_lowers_the_cross_entropy():
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
 
 
+def test_warm_up_takes_its_learning_rate_from_the_schedule(monkeypatch):
+    module, asked = sys.modules["tokencredit.training.warm_up"], []
+    monkeypatch.setattr(module, "schedule", lambda *a: asked.append(a) or 0.0)
+    torch.manual_seed(0)
+    policy = Policy(14, context=19, width=16, heads=2)
+    before = weights(policy)
+    warm_up(policy, CHAIN, steps=3, batch_size=4)
+    assert asked == [(0, 3), (1, 3), (2, 3)]
+    assert torch.equal(weights(policy), before)
+
+
 def test_from_a_flat_start_the_notes_prompts_are_sorted():
     torch.manual_seed(0)
     policy = PositionPolicy(5, flatten=10.0)
@@ -98,8 +114,16 @@ def test_every_row_of_the_zoo_trains(policy, name):
 def test_micro_batches_add_up_to_the_whole_step(policy):
     """Ragged rows, every aggregation, splits that do not divide the batch."""
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    for name in ("GRPO", "DAPO", "Dr. GRPO", "REINFORCE", "PPO"):
-        row = replace(ALGORITHMS[name], kl_coef=0.0, keep=None, length_penalty=None)
+    rows = [ALGORITHMS[n] for n in ("GRPO", "DAPO", "Dr. GRPO", "REINFORCE", "GMPO")]
+    rows += [ALGORITHMS["PPO"], with_critic(ALGORITHMS["GRPO"])]  # V counts tokens
+    for algorithm in rows:
+        row = replace(
+            algorithm,
+            kl_coef=0.0,
+            keep=None,
+            refill=False,
+            length_penalty=None,
+        )
         batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
         batch = credit(
             row, replace(batch, rewards=torch.randn(batch.mask.shape) * batch.mask)
@@ -109,11 +133,24 @@ def test_micro_batches_add_up_to_the_whole_step(policy):
             model = copy.deepcopy(policy)
             still = torch.optim.SGD(model.parameters(), lr=0.0)
             dials = replace(SMALL, micro_size=size, max_grad_norm=1e9)
-            update(model, still, row, batch, dials, CHAIN.max_response)
+            update(model, still, row, batch, dials)
             used = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
             gradients.append(torch.cat(used))
         for part in gradients[1:]:
             torch.testing.assert_close(part, gradients[0], rtol=1e-4, atol=1e-6)
+
+
+def test_the_critics_loss_is_a_mean_over_tokens_whatever_the_policys_rule(policy):
+    row = replace(with_critic(ALGORITHMS["GRPO"]), kl_coef=0.0)
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
+    batch = credit(row, batch)
+    assert batch.mask.sum(1).unique().numel() > 1  # else sequences count alike
+    now = read(policy, batch)
+    both = objective(row, batch, now)
+    alone = objective(replace(row, value_coef=0.0), batch, now)
+    error = (now[2] - batch.returns)[batch.mask].square().mean() / 2
+    torch.testing.assert_close(both - alone, row.value_coef * error)
 
 
 def test_on_the_first_step_the_ratio_is_one_and_nothing_is_clipped(policy):
@@ -121,7 +158,7 @@ def test_on_the_first_step_the_ratio_is_one_and_nothing_is_clipped(policy):
         dials = replace(SMALL, steps=1, temperature=temperature)
         (row,) = train(copy.deepcopy(policy), CHAIN, "DAPO", dials=dials)
         assert row["kl"] == pytest.approx(0, abs=1e-9)
-        assert row["dead"] == 0
+        assert row["no_gradient"] == 0
 
 
 def test_the_reward_stands_on_the_last_live_token_and_reaches_all_of_them(policy):
@@ -150,14 +187,73 @@ def test_the_critic_learns_the_return_and_not_the_whitened_advantage(policy):
     assert given.advantages[batch.mask].std() == pytest.approx(1, abs=1e-4)
 
 
-def test_dynamic_sampling_fills_the_batch_with_groups_that_can_teach(policy):
-    row = ALGORITHMS["DAPO"]
+def test_dynamic_sampling_samples_on_until_the_batch_is_full_and_cuts_the_rest(policy):
+    """Round one drops one group of eight, round two brings eight more: 28, 60, 32."""
+    calls = iter(range(1000))
+
+    def verdict(prompt, response):
+        call = next(calls)
+        return 0.0 if call < 4 else float(call)
+
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     dials = replace(SMALL, prompts=8, refills=6)
-    batch, seen = collect(policy, CHAIN, row, dials, rng, generator)
+    batch, seen = collect(
+        policy, CHAIN, ALGORITHMS["DAPO"], dials, rng, generator, verdict
+    )
     assert dynamic_sampling(batch.rewards.sum(1), batch.groups).all()
-    assert len(batch) == seen["kept"] <= 32
+    assert len(batch) == 32 and next(calls) == 64
+    assert seen["equal_groups"] == 1 / 16
     assert seen["tokens"] > batch.mask.sum()
+
+
+def test_kept_counts_what_is_learned_from(policy):
+    """A quarter of eight groups of four; after the filter, not before."""
+    dials = replace(SMALL, steps=1, prompts=8)
+    (row,) = train(policy, CHAIN, "StarPO-S", dials=dials)
+    assert row["kept"] == 8
+
+
+def test_wrapping_the_filter_changes_nothing(policy):
+    first = ALGORITHMS["DAPO"]
+    keep = first.keep
+    wrapped = (lambda rewards, groups: keep(rewards, groups), partial(keep))
+    rows = [first, *(replace(first, keep=keep) for keep in wrapped)]
+    a, *others = (
+        numbers(train(copy.deepcopy(policy), CHAIN, row, dials=SMALL)) for row in rows
+    )
+    assert others == [a, a]
+
+
+def test_a_reference_is_measured_without_being_paid_for(policy):
+    row = replace(ALGORITHMS["GRPO"], kl_coef=0.0)
+    free = train(copy.deepcopy(policy), CHAIN, row, dials=SMALL)
+    seen = train(copy.deepcopy(policy), CHAIN, row, dials=SMALL, reference=policy)
+    assert "ref_kl" not in free[0] and abs(seen[0]["ref_kl"]) < 1e-4
+    assert numbers(free) == [
+        {k: v for k, v in row.items() if k != "ref_kl"} for row in numbers(seen)
+    ]
+
+
+def test_an_engine_that_computes_differently_is_corrected_for(policy):
+    """Its log-probs are the sampler's, the trainer's are the old ones."""
+
+    def engine(model):
+        with torch.no_grad():
+            model.head.weight += 0.1
+            model.head.weight[0] += 0.2
+        return model
+
+    seen = []
+
+    def loss(log_ratio, advantages, old_log_probs, sampler_log_probs):
+        seen.append((log_ratio, old_log_probs, sampler_log_probs))
+        return -advantages * log_ratio.exp()
+
+    row = replace(ALGORITHMS["GRPO + TIS"], loss=loss, kl_coef=0.0)
+    train(policy, CHAIN, row, dials=replace(SMALL, steps=1), engine=engine)
+    log_ratio, old, sampler = seen[0]
+    assert log_ratio.abs().max() < 1e-5
+    assert (old - sampler).abs().max() > 1e-3
 
 
 def test_a_round_in_which_nothing_can_teach_changes_nothing(policy):
@@ -208,7 +304,10 @@ def test_the_same_seed_gives_the_same_run(policy):
 
 
 @pytest.mark.parametrize("name", ["RLOO", "PPO", "DAPO"])
-def test_a_stopped_run_goes_on_as_if_it_had_never_stopped(policy, tmp_path, name):
+def test_a_stopped_run_goes_on_as_if_it_had_never_stopped(
+    policy, tmp_path, name, monkeypatch
+):
+    monkeypatch.setattr(loop, "SAVE_EVERY", 1)
     dials = replace(SMALL, steps=5, refresh=2)
     whole = copy.deepcopy(policy)
     expected = train(whole, CHAIN, name, dials=dials)
@@ -233,15 +332,40 @@ def test_a_stopped_run_goes_on_as_if_it_had_never_stopped(policy, tmp_path, name
 def test_a_checkpoint_cut_short_or_of_another_run_is_an_error(policy, tmp_path):
     file = tmp_path / "run.pt"
     train(copy.deepcopy(policy), CHAIN, "RLOO", dials=SMALL, checkpoint=file)
-    with pytest.raises(ValueError, match="belongs to another run: row differ"):
+    with pytest.raises(ValueError, match="belongs to another run: algorithm differ"):
         train(policy, CHAIN, "CISPO", dials=SMALL, checkpoint=file)
     file.write_bytes(file.read_bytes()[:1000])
-    with pytest.raises(ValueError, match="no whole checkpoint"):
+    with pytest.raises(ValueError, match="not a whole checkpoint"):
         train(policy, CHAIN, "RLOO", dials=SMALL, checkpoint=file)
 
 
+class Hostile:
+    def __reduce__(self):
+        return open, (sys.argv[0] + ".ran", "w")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not a checkpoint", pickle.dumps(Hostile()), pickle.dumps({"settings": 1})],
+    ids=["empty", "text", "hostile", "foreign"],
+)
+def test_a_checkpoint_is_data_and_never_code(policy, tmp_path, content, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "it")])
+    file = tmp_path / "run.pt"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"run.pt is not a whole checkpoint .* remove"):
+        train(policy, CHAIN, "RLOO", dials=SMALL, checkpoint=file)
+    assert not (tmp_path / "it.ran").exists()
+    torch.save({"settings": {}, "parts": Hostile()}, file)
+    with pytest.raises(ValueError, match="not a whole checkpoint"):
+        train(policy, CHAIN, "RLOO", dials=SMALL, checkpoint=file)
+    assert not (tmp_path / "it.ran").exists()
+
+
 def test_an_unknown_algorithm_names_the_known_ones(policy):
-    with pytest.raises(ValueError, match=r"unknown algorithm 'GRP0'; known: .*GSPO"):
+    with pytest.raises(
+        ValueError, match=r"algorithm must be one of .*'GSPO'.*got str 'GRP0'"
+    ):
         train(policy, CHAIN, "GRP0", dials=SMALL)
 
 

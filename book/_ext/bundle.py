@@ -2,9 +2,10 @@
 
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
-rewritten to match, and what they import (`basic.css`) comes first. The fonts that every
+rewritten to match, and what they import (`basic.css`) comes first. Rules for classes
+that no page and no script names are left out: most of the theme. The fonts that every
 page shows come inside the style sheet: a file of their own would be asked for only once
-the page is laid out. The search page keeps its own two scripts besides.
+the page is laid out. Sphinx's search and its marks are left out (``book_search.py``).
 """
 
 import base64
@@ -16,7 +17,18 @@ from sphinx.application import Sphinx
 
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
 INSIDE = ("KaTeX_Main-Regular.woff2", "KaTeX_Math-Italic.woff2", "fa-solid-900.woff2")
+NOT = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "search.js"}
 LAST = ["scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js"]
+CLASSES = re.compile(r'(?:class|id)="([^"]*)"')
+# A theme's script hides, beside a margin note, the sidebar that no page here has.
+SIDEBAR = 'document.querySelector("div.bd-sidebar-secondary")'
+NO_SIDEBAR = (f"{SIDEBAR}.classList", f"{SIDEBAR}?.classList")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+EMPTY = re.compile(r"@(?:media|supports|container)[^{}]*\{\s*\}")
+SELECTORS = re.compile(r",(?![^(]*\))")
+UNSURE = re.compile(r":(?:not|is|where|has)\([^)]*\)|\[[^\]]*\]")
+NAMES = re.compile(r"[.#](-?[a-zA-Z_][\w-]*)")
 
 _wanted: dict[str, list[str]] = {"css": [], "js": []}
 
@@ -27,7 +39,7 @@ def claim(app: Sphinx, page: str, template: str, context: dict, doctree) -> None
         for asset in context[key]:
             name = str(getattr(asset, "filename", asset) or "").split("?")[0]
             name = name.removeprefix("_static/")
-            if name and name not in _wanted[kind]:
+            if name and name not in {*_wanted[kind], *NOT}:
                 _wanted[kind].append(name)
         context[key] = []
 
@@ -38,9 +50,39 @@ def join(app: Sphinx, error: Exception | None) -> None:
         return
     static = Path(app.outdir, "_static")
     css = [_moved(static / name, name) for name in FIRST + _wanted["css"]]
-    js = [(static / name).read_text("utf-8") for name in _wanted["js"] + LAST]
-    (static / "bundle.css").write_text("\n".join(css), "utf-8")
-    (static / "bundle.js").write_text("\n;\n".join(js), "utf-8")
+    js = "\n;\n".join(
+        (static / name).read_text("utf-8") for name in _wanted["js"] + LAST
+    )
+    used = set(re.findall(r"[\w-]+", js))
+    for page in Path(app.outdir).rglob("*.html"):
+        for names in CLASSES.findall(page.read_text("utf-8")):
+            used.update(names.split())
+    (static / "bundle.css").write_text(only(used, "\n".join(css)), "utf-8")
+    (static / "bundle.js").write_text(js.replace(*NO_SIDEBAR), "utf-8")
+
+
+def only(used: set[str], css: str) -> str:
+    """Return a style sheet without comments and rules for names that are not used.
+
+    >>> only({"a"}, ".a, .b { x: y } @media print { #c { x: y } } p { x: y }")
+    '.a{ x: y }  p { x: y }'
+    """
+
+    def keep(rule: re.Match) -> str:
+        if "@" in rule[1]:
+            return rule[0]
+        selectors = SELECTORS.split(rule[1])
+        kept = [
+            s for s in selectors if used.issuperset(NAMES.findall(UNSURE.sub("", s)))
+        ]
+        if len(kept) == len(selectors):
+            return rule[0]
+        return f"{','.join(kept)}{{{rule[2]}}}" if kept else ""
+
+    css = RULE.sub(keep, COMMENT.sub("", css))
+    while (fewer := EMPTY.sub("", css)) != css:
+        css = fewer
+    return css
 
 
 def _moved(file: Path, name: str) -> str:

@@ -1,6 +1,6 @@
-"""Build one edition of the bilingual book: keep one language, share every anchor.
+"""Build one edition of the book: keep one language, share every anchor.
 
-`edition` (zh or en) says which language stays when a page is read; the other one is
+`edition` says which language stays when a page is read; the other one is
 gone before parsing, so each edition is a complete book with its own titles, search
 index and downloads. Headings get the anchor of their English partner in both, thus a
 link and the language switch work across editions. `edition_links` maps each edition to
@@ -9,13 +9,16 @@ the path of its root, seen from this one's root; empty (the plain
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
-import bilingual
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+
+from coursebook import pages
+from coursebook.languages import LANGUAGES, pick
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +28,13 @@ titles: dict[str, list[str]] = {}  # page -> its English headings, while it is r
 def localise_config(app: Sphinx, config) -> None:
     """Choose the edition's words in the configuration and the table of contents."""
     lang = config.edition
-    config.project = bilingual.pick(config.project, lang)
-    config.html_title = bilingual.pick(config.html_title, lang)
-    config.author = bilingual.pick(config.author, lang)
+    config.project = pick(config.project, lang)
+    config.html_title = pick(config.html_title, lang)
+    config.author = pick(config.author, lang)
     for page in config.external_site_map.values():
-        page.title = page.title and bilingual.pick(page.title, lang)
+        page.title = page.title and pick(page.title, lang)
         for tree in page.subtrees:
-            tree.caption = tree.caption and bilingual.pick(tree.caption, lang)
+            tree.caption = tree.caption and pick(tree.caption, lang)
 
 
 def keep_language(app: Sphinx, page: str, source: list[str]) -> None:
@@ -39,12 +42,12 @@ def keep_language(app: Sphinx, page: str, source: list[str]) -> None:
     lang = app.config.edition
     if source[0].lstrip().startswith("{"):
         notebook = json.loads(source[0])
-        titles[page] = bilingual.titles(notebook)
-        notebook = bilingual.one_language(notebook, lang, keep_places=True)
+        titles[page] = pages.titles(notebook)
+        notebook = pages.one_language(notebook, lang, keep_places=True)
         source[0] = json.dumps(notebook, ensure_ascii=False)
     else:
-        titles[page] = bilingual.titles(source[0])
-        source[0] = bilingual.one_language_page(source[0], lang)
+        titles[page] = pages.titles(source[0])
+        source[0] = pages.one_language_page(source[0], lang)
 
 
 class EnglishAnchors(SphinxTransform):
@@ -55,7 +58,7 @@ class EnglishAnchors(SphinxTransform):
     def apply(self) -> None:
         page = self.env.docname
         sections = [s for s in self.document.findall(nodes.section) if "slug" in s]
-        anchors = bilingual.slugs(titles.pop(page, []))
+        anchors = pages.slugs(titles.pop(page, []))
         if len(anchors) != len(sections):
             log.warning(
                 "this edition has %d headings, the English one %d: give every heading "
@@ -73,7 +76,7 @@ class EnglishAnchors(SphinxTransform):
                 anchor,
                 section.next_node(nodes.title).astext(),
             )
-        if sections and (number := bilingual.chapter_number(page)) is not None:
+        if sections and (number := pages.chapter_number(page)) is not None:
             title = sections[0].next_node(nodes.title)
             title.insert(0, nodes.Text(f"{number} "))
         self.document.myst_slugs = slugs
@@ -98,7 +101,7 @@ class EnglishAnchors(SphinxTransform):
 def number_by_chapter(app: Sphinx, env) -> list[str]:
     """Number equations and figures ``chapter.n``, the chapter being the file's."""
     for page, kinds in env.toc_fignumbers.items():
-        chapter = bilingual.chapter_number(page)
+        chapter = pages.chapter_number(page)
         for numbers in kinds.values() if chapter is not None else ():
             for n, key in enumerate(numbers, 1):
                 numbers[key] = (chapter, n)
@@ -109,10 +112,11 @@ def add_links(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
     """Give the page template the same page in the other editions."""
     root = context.get("content_root", "")
     context["edition"] = app.config.edition
+    context["pick"] = partial(pick, lang=app.config.edition)
     context["edition_links"] = [
         {
             "lang": lang,
-            "name": bilingual.NAMES[lang],
+            "name": LANGUAGES[lang].name,
             "href": f"{root}{path}{page}.html",
             "here": lang == app.config.edition,
         }
@@ -131,10 +135,10 @@ def one_language_downloads(app: Sphinx, error: Exception | None) -> None:
             continue
         text = source.read_text(encoding="utf-8")
         if source.suffix == ".ipynb":
-            notebook = bilingual.one_language(json.loads(text), app.config.edition)
+            notebook = pages.one_language(json.loads(text), app.config.edition)
             text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
         else:
-            text = bilingual.one_language_page(text, app.config.edition)
+            text = pages.one_language_page(text, app.config.edition)
         copied.write_text(text, encoding="utf-8")
 
 

@@ -6,11 +6,13 @@ stay in the one place where they are kept, and nothing generated is committed.
 
 from pathlib import Path
 
-import bilingual
 import editions
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
+
+from coursebook.languages import SOURCE
+from coursebook.pages import headings
 
 
 class Generated(SphinxDirective):
@@ -20,7 +22,7 @@ class Generated(SphinxDirective):
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
-        english = bilingual.headings(self.markdown(bilingual.SOURCE))
+        english = headings(self.markdown(SOURCE))
         editions.titles[self.env.docname] += [title for _, title in english]
         place, line = self.get_source_info()
         lines = self.markdown(self.config.edition).splitlines()

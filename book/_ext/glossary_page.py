@@ -1,33 +1,34 @@
 """The notation and glossary tables, written from ``book/glossary.yml``."""
 
-import bilingual
-import yaml
+from cards import anchor
 from generated import Generated, table
 from sphinx.application import Sphinx
+
+from coursebook.glossary import FILES, read
+from coursebook.languages import LANGUAGES, pick
 
 HEAD = "术语/英文/符号/代码/含义 | Term/Chinese/Symbol/In code/Meaning"
 
 
 class GlossaryTables(Generated):
-    """One table per group: term in both languages, symbol, name in code, meaning."""
+    """One table per group: term in each language, symbol, name in code, meaning."""
 
     def markdown(self, lang: str) -> str:
-        path = self.root / "book" / "glossary.yml"
-        self.depends_on(path)
-        head = bilingual.pick(HEAD, lang).split("/")
-        other = next(code for code in bilingual.LANGUAGES if code != lang)
+        self.depends_on(FILES[0])
+        others = [other for other in LANGUAGES if other != lang]
         text = []
-        for group in yaml.safe_load(path.read_text(encoding="utf-8")):
+        for group in read()["groups"]:
             rows = [
                 [
-                    f"**{term[lang]}**",
-                    term[other],
+                    f'<span id="{anchor(term["id"])}"></span>**{term[lang]}**',
+                    ", ".join(term[other] for other in others),
                     f"${term['symbol']}$" if "symbol" in term else "",
                     " ".join(f"`{name}`" for name in term.get("code", "").split()),
                     term["means"][lang],
                 ]
                 for term in group["terms"]
             ]
+            head = pick(HEAD, lang).split("/")
             text += [f"## {group['title'][lang]}", "", table(head, rows)]
         return "\n".join(text)
 

@@ -14,12 +14,16 @@ from pathlib import Path
 from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
+from marks_page import choice
 from py_mini_racer import JSEvalException, MiniRacer
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.fileutil import copy_asset
 from sphinx.util.math import get_node_equation_number
 
+from coursebook.languages import pick
+
+HELD = "有代码核对这个公式 | a cell checks this equation"
 KATEX = Path(__file__).parents[1] / "katex"
 log = logging.getLogger(__name__)
 
@@ -58,8 +62,9 @@ def _html(node: nodes.Node, display: bool) -> str:
 
 def visit_inline(writer, node: nodes.math) -> None:
     label = ""
-    if isinstance(node.parent.parent, nodes.entry):
-        # axe-core does not read MathML: a header of a formula alone would be empty.
+    if isinstance(node.parent.parent, nodes.entry) or isinstance(node.parent, choice):
+        # axe-core does not read MathML: a header or button of a formula alone would
+        # be empty.
         label = f' role="math" aria-label="{escape(node.astext().strip())}"'
     writer.body.append(f'<span class="math"{label}>{_html(node, False)}</span>')
     raise nodes.SkipNode
@@ -78,6 +83,11 @@ def visit_block(writer, node: nodes.math_block) -> None:
         writer.body.append(f'<span class="eqno">({number})')
         writer.add_permalink_ref(node, "#")
         writer.body.append("</span>")
+    if held := node.get("held"):
+        words = pick(HELD, writer.config.edition)
+        writer.body.append(
+            f'<a class="held" href="#{held}" title="{words}" aria-label="{words}">✓</a>'
+        )
     writer.body.append("</div>")
     raise nodes.SkipNode
 

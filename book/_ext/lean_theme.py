@@ -31,6 +31,7 @@ RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 SCRIPT = "scripts/pydata-sphinx-theme.js"
 MEASURED = re.compile(r'document\.querySelectorAll\(\["pre",[^]]*\]\.join\(", "\)\)')
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
+UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 
 
 def _names(selector: str) -> list[str]:

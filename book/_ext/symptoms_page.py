@@ -1,14 +1,109 @@
-"""The list of diagnostics, written from ``tokencredit.DIAGNOSTICS``."""
+"""The page of symptoms: the list of diagnostics, and the shape of the log beside each.
+
+The list is written from ``tokencredit.DIAGNOSTICS``. A reader recognises a curve sooner
+than a sentence, so each symptom has a sketch of one or two, from ``book/curves.yml``.
+"""
 
 import inspect
+import math
+from html import escape
+from pathlib import Path
 
+import yaml
+from docutils import nodes
 from generated import Generated
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 
 import tokencredit
+from coursebook.languages import pick
 from tokencredit import DIAGNOSTICS
 
+log = logging.getLogger(__name__)
 WORDS = {"zh": ("正常", "症状", "："), "en": ("Healthy", "Symptom", ": ")}
+SKETCH = "示意 | sketch"
+PAGE = "book/symptoms"
+CURVES = Path(__file__).parents[1] / "curves.yml"
+WIDTH, HEIGHT, POINTS = 150, 56, 49
+
+
+def noise(t: float) -> float:
+    """Return what looks like noise, the same every time."""
+    return math.sin(47 * t) * 0.6 + math.sin(113 * t + 1) * 0.4
+
+
+SHAPES = {  # over training from 0 to 1; heights from 0 to 1
+    "zero": lambda t: 0.03,
+    "middle": lambda t: 0.5,
+    "high": lambda t: 0.9,
+    "rise": lambda t: 0.1 + 0.85 * (1 - math.exp(-4 * t)),
+    "slow_rise": lambda t: 0.1 + 0.3 * t,
+    "late_rise": lambda t: 0.05 + 0.85 / (1 + math.exp(-16 * (t - 0.7))),
+    "line_up": lambda t: 0.1 + 0.8 * t,
+    "slow_fall": lambda t: 0.75 - 0.5 * t,
+    "late_fall": lambda t: 0.9 - 0.8 / (1 + math.exp(-16 * (t - 0.65))),
+    "early": lambda t: 0.05 + 0.9 * math.exp(-9 * t),
+    "hump": lambda t: 0.08 + 3.3 * t * math.exp(-((1.9 * t) ** 2)),
+    "valley": lambda t: 0.1 + 3.2 * (t - 0.5) ** 2,
+    "runaway": lambda t: 0.05 + 0.9 * math.expm1(4 * t) / math.expm1(4),
+    "to_limit": lambda t: min(0.86, 0.15 + 1.2 * t),
+    "low_plateau": lambda t: 0.1 + 0.25 * (1 - math.exp(-9 * t)),
+    "step": lambda t: 0.3 if t < 0.5 else 0.75,
+    "below": lambda t: 0.2 + 0.08 * noise(t),
+    "drift": lambda t: 0.15 + 0.6 * t + 0.03 * noise(t),
+    "drift_too": lambda t: 0.13 + 0.6 * t + 0.03 * noise(t + 1),
+    "high_noise": lambda t: 0.72 + 0.08 * noise(t),
+    "low_noise": lambda t: 0.3 + 0.06 * noise(t + 2),
+    "around_zero": lambda t: 0.08 + 0.1 * noise(t),
+    "wild": lambda t: 0.5 + 0.4 * noise(t),
+    "spikes": lambda t: 0.3 + 0.6 * max(0.0, noise(t) - 0.55) / 0.45,
+    "breaks": lambda t: 0.4 + 0.05 * noise(t) + (0.5 if t > 0.62 else 0) * (t - 0.62),
+}
+ENDS = {"breaks": 0.7}  # where a curve stops, if before the end
+
+
+def curves() -> dict[str, list[dict]]:
+    """Return the curves of each symptom, by its anchor."""
+    return yaml.safe_load(CURVES.read_text(encoding="utf-8"))
+
+
+def sketch(rows: list[dict], lang: str) -> str:
+    """Return a drawing of one or two curves with their names, as HTML."""
+    paths, names = [], []
+    for n, row in enumerate(rows):
+        look, end = ("old" if n else "ink"), ENDS.get(row["shape"], 1)
+        steps = [end * k / (POINTS - 1) for k in range(POINTS)]
+        points = " ".join(
+            f"{t * WIDTH:.1f},{(1 - SHAPES[row['shape']](t)) * HEIGHT:.1f}"
+            for t in steps
+        )
+        paths.append(f'<polyline class="{look}" points="{points}"/>')
+        names.append(f'<span class="{look}">{escape(row[lang])}</span>')
+    return (
+        f'<div class="curve" aria-hidden="true">'
+        f'<svg viewBox="-2 -3 {WIDTH + 4} {HEIGHT + 6}" preserveAspectRatio="none">'
+        f"{''.join(paths)}</svg><p>{''.join(names)}"
+        f"<i>{pick(SKETCH, lang)}</i></p></div>"
+    )
+
+
+class Sketches(SphinxTransform):
+    """Put its sketch under the heading of each symptom."""
+
+    default_priority = 872  # the headings have their anchors
+
+    def apply(self) -> None:
+        if self.env.docname != PAGE:
+            return
+        self.env.note_dependency(str(CURVES))
+        drawn, lang = curves(), self.config.edition
+        for section in self.document.findall(nodes.section):
+            if rows := drawn.pop(section["ids"][0], None):
+                html = sketch(rows, lang)
+                section.insert(1, nodes.raw("", html, format="html"))
+        for anchor in drawn:
+            log.warning("book/curves.yml: no symptom %r", anchor, location=PAGE)
 
 
 class DiagnosticsList(Generated):
@@ -27,5 +122,6 @@ class DiagnosticsList(Generated):
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_transform(Sketches)
     app.add_directive("diagnostics-list", DiagnosticsList)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

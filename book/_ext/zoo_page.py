@@ -1,26 +1,44 @@
-"""The zoo: every field of every row of ``tokencredit.ALGORITHMS``, differences in bold.
+"""The zoo: every field of every entry of ``tokencredit.ALGORITHMS``.
 
-Each algorithm is compared with the earlier row it differs least from, so that a table
-reads as the paper's diff.
+A family tree says what each algorithm changes of the one that it is written as a change
+of; a matrix shows all of it at one look. A click on either shows the source. Under them
+stands every field of every algorithm, folded.
 """
 
 import inspect
 from dataclasses import fields
 from functools import partial
+from html import escape
+from pathlib import Path
 
-import bilingual
+import yaml
+from docutils import nodes
 from generated import Generated, table
 from sphinx.application import Sphinx
 
 import tokencredit
+from coursebook.languages import pick
+from coursebook.pages import slug
 from tokencredit import ALGORITHMS, Algorithm
 
-TITLE_FIELDS = ("name", "paper", "url", "sources")
-HEAD = "字段/取值/出处 | Field/Value/Source"
+TITLE_FIELDS = ("name", "paper", "url", "parent", "sources")
+FIELDS = [f.name for f in fields(Algorithm) if f.name not in TITLE_FIELDS]
+NAMES = Path(__file__).parents[1] / "fields.yml"
 FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
+WORDS = {
+    "head": "字段/取值/出处 | Field/Value/Source",
+    "fold": "每个字段、取值和出处 | Every field, its value and its source",
+    "field": "字段 | Field",
+    "tree": "家谱：谁在谁的基础上改了什么 | Family tree: who changes what of whom",
+    "matrix": "一张表：改了哪些字段 | One matrix: which fields change",
+    "key": "实心：和它的上一代不同。点一下，看取值和出处。"
+    " | Filled: not as its parent. Click to see the value and its source.",
+    "same": "同上一代 | as its parent",
+}
 AGAINST = {
-    "zh": "[{paper}]({url})。与 **{base}** 相比有 {n} 处不同（加粗）。",
-    "en": "[{paper}]({url}). It differs from **{base}** in {n} places (in bold).",
+    "zh": "[{paper}]({url})。与 **[{base}](#{anchor})** 相比有 {n} 处不同（加粗）。",
+    "en": "[{paper}]({url}). It differs from **[{base}](#{anchor})** in {n} places "
+    "(in bold).",
 }
 
 
@@ -38,46 +56,130 @@ def value_text(value: object, lang: str) -> str:
 
 def differences(row: Algorithm, other: Algorithm) -> list[str]:
     """Return the names of the fields in which two rows differ."""
-    names = [f.name for f in fields(Algorithm) if f.name not in TITLE_FIELDS]
     return [
         name
-        for name in names
+        for name in FIELDS
         if value_text(getattr(row, name), "en")
         != value_text(getattr(other, name), "en")
     ]
 
 
+def changes(row: Algorithm) -> list[str]:
+    """Return the fields that a row changes of its parent; a first row: what it has."""
+    if row.parent:
+        return differences(row, ALGORITHMS[row.parent])
+    return [name for name in FIELDS if getattr(row, name)]
+
+
+def cited(row: Algorithm, name: str, lang: str) -> str:
+    """Return what a click says: algorithm, field, value and source."""
+    value = value_text(getattr(row, name), lang).strip("`")
+    return f"{row.name} · {name} = {value} · {row.sources[name]}"
+
+
+def tree(parent: str | None, lang: str) -> str:
+    """Return the algorithms written as a change of `parent`, as a list of lists."""
+    items = []
+    for row in ALGORITHMS.values():
+        if row.parent != parent:
+            continue
+        chips = "".join(
+            f'<button type="button" class="chip" data-cites="'
+            f'{escape(cited(row, name, lang))}"><b>{name}</b> '
+            f"{escape(value_text(getattr(row, name), lang).strip('`'))}</button>"
+            for name in changes(row)
+        )
+        items.append(
+            f'<li><a class="tree-name" href="#{slug(row.name)}">{escape(row.name)}</a> '
+            f'<a class="tree-paper" href="{row.url}">{escape(row.paper)}</a>'
+            f'<div class="tree-chips">{chips}</div>{tree(row.name, lang)}</li>'
+        )
+    return f"<ul>{''.join(items)}</ul>" if items else ""
+
+
+def matrix(names: dict, lang: str) -> str:
+    """Return the table of fields by algorithms, what changes being filled."""
+    heads = "".join(
+        f'<th scope="col"><a href="#{slug(row.name)}">{escape(row.name)}</a></th>'
+        for row in ALGORITHMS.values()
+    )
+    lines = []
+    for name in FIELDS:
+        cells = []
+        for row in ALGORITHMS.values():
+            changed = name in changes(row)
+            said = cited(row, name, lang)
+            if not changed and row.parent:
+                said += f" ({pick(WORDS['same'], lang)})"
+            mark = "new" if changed else "set" if getattr(row, name) else "none"
+            cells.append(
+                f'<td><button type="button" class="{mark}" data-cites="{escape(said)}" '
+                f'aria-label="{escape(said)}"></button></td>'
+            )
+        lines.append(
+            f'<tr><th scope="row" title="{escape(names[name][lang])}"><code>{name}'
+            f"</code></th>{''.join(cells)}</tr>"
+        )
+    return (
+        '<div class="pst-scrollable-table-container wide"><table class="zoo-matrix">'
+        f"<thead><tr><td></td>{heads}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+class ZooOverview(Generated):
+    """The family tree and the matrix."""
+
+    def run(self) -> list[nodes.Node]:
+        self.depends_on(inspect.getfile(tokencredit.algorithms))
+        self.depends_on(NAMES)
+        lang, names = self.config.edition, yaml.safe_load(NAMES.read_text("utf-8"))
+        html = (
+            f'<p class="zoo-title">{pick(WORDS["tree"], lang)}</p>'
+            f'<div class="tree wide">{tree(None, lang)}</div>'
+            f'<p class="zoo-title">{pick(WORDS["matrix"], lang)}</p>'
+            f"<p>{pick(WORDS['key'], lang)}</p>{matrix(names, lang)}"
+        )
+        return [nodes.raw("", html, format="html")]
+
+
 class ZooTables(Generated):
-    """One table per algorithm: field, value, source."""
+    """One section per algorithm: what it changes, and folded every field."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(inspect.getfile(tokencredit.algorithms))
-        rows, text = list(ALGORITHMS.values()), []
-        for n, row in enumerate(rows):
+        self.depends_on(NAMES)
+        words, text = yaml.safe_load(NAMES.read_text(encoding="utf-8")), []
+        head, fold = pick(WORDS["head"], lang).split("/"), pick(WORDS["fold"], lang)
+        for row in ALGORITHMS.values():
             changed, intro = [], f"[{row.paper}]({row.url})"
-            if n:
-                base = min(rows[:n], key=lambda other: len(differences(row, other)))
+            if row.parent:
+                base = ALGORITHMS[row.parent]
                 changed = differences(row, base)
                 intro = AGAINST[lang].format(
-                    paper=row.paper, url=row.url, base=base.name, n=len(changed)
+                    paper=row.paper,
+                    url=row.url,
+                    base=base.name,
+                    anchor=slug(base.name),
+                    n=len(changed),
                 )
             lines = []
-            for f in fields(Algorithm):
-                if f.name in TITLE_FIELDS:
-                    continue
+            for name in FIELDS:
                 cells = [
-                    f"{f.metadata[lang]} `{f.name}`",
-                    value_text(getattr(row, f.name), lang),
-                    row.sources[f.name].replace("|", r"\|"),
+                    f"{words[name][lang]} `{name}`",
+                    value_text(getattr(row, name), lang),
+                    row.sources[name].replace("|", r"\|"),
                 ]
-                bold = f.name in changed
+                bold = name in changed
                 lines.append([f"**{cell}**" if bold else cell for cell in cells[:2]])
                 lines[-1].append(cells[2])
-            head = bilingual.pick(HEAD, lang).split("/")
-            text += [f"## {row.name}", "", intro, "", table(head, lines)]
+            text += [f"## {row.name}", "", intro, ""]
+            text += [f"<details><summary>{fold}</summary>", "", table(head, lines)]
+            text += ["</details>", ""]
         return "\n".join(text)
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_directive("zoo-overview", ZooOverview)
     app.add_directive("zoo-tables", ZooTables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,36 +1,291 @@
 // The book's only script of its own: small courtesies that pages live without.
-const SCROLLING =
-  "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
+"use strict";
+(() => {
+  const SCROLLING =
+    "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
+  const BAR = 72; // px below the top of the window that the header may cover, and a line
+  const READ = 0.8; // of its sections, and a chapter counts as read
 
-addEventListener("DOMContentLoaded", () => {
-  // The language switch keeps the place on the page and remembers the choice.
-  for (const link of document.querySelectorAll("a.language-switch")) {
-    link.addEventListener("click", () => {
-      link.hash = location.hash;
-      try { localStorage.setItem("language", link.dataset.language); } catch { /* off */ }
+  const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
+  const remember = (key, value) => {
+    try {
+      if (value === null) localStorage.removeItem(key);
+      else localStorage.setItem(key, value);
+    } catch { /* storage is off */ }
+  };
+  const all = (what, from = document) => [...from.querySelectorAll(what)];
+  const top = (element) => element.getBoundingClientRect().top;
+  const page = () => document.body.dataset.page; // one name for all editions
+
+  // ---- where the reader is -----------------------------------------------------------
+
+  // The last of some elements in order that begins above the line, or undefined. Asking a
+  // part that is not laid out yet would lay it out, so whole sections are asked first.
+  const lastAbove = (elements, line = BAR) => elements.findLast((e) => top(e) <= line);
+
+  const here = () => {
+    let [section] = all("article > section"), inner = section;
+    while (inner) {
+      section = inner;
+      inner = lastAbove(all(":scope > section[id]", section));
+    }
+    return section;
+  };
+
+  // Blocks that all editions of a section share, in order: marks to measure a place by.
+  const marks = (section) =>
+    all(":scope > :is(.cell, .math, table, .explorer, .predict, details, section)", section);
+
+  // A place is a section and how far between which of its blocks the line is.
+  const place = () => {
+    const section = here();
+    if (!section) return { whole: true, y: scrollY };
+    const edges = [section, ...marks(section)].map(top);
+    const n = Math.max(0, edges.findLastIndex((y) => y <= BAR));
+    const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
+    const whole = section.parentElement.matches("article");
+    return { whole, id: section.id, n, part: (BAR - edges[n]) / Math.max(1, end - edges[n]) };
+  };
+
+  const goTo = ({ id, n, part, y }) => {
+    if (!id) return scrollTo(0, y);
+    const section = document.getElementById(id);
+    let tries = 12; // parts are laid out as they come into view, and push the rest
+    const settle = () => {
+      const edges = [section, ...marks(section)].map(top);
+      const from = edges[Math.min(n, edges.length - 1)];
+      const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
+      const off = from + part * (end - from) - BAR;
+      if (Math.abs(off) > 1) scrollBy({ top: off, behavior: "instant" });
+      if (tries-- > 0) requestAnimationFrame(settle);
+    };
+    if (section) settle();
+  };
+
+  const keepPlace = () => {
+    for (const link of all("a.language-switch"))
+      link.addEventListener("click", () => {
+        const now = place();
+        link.hash = now.whole ? "" : now.id;
+        remember("language", link.dataset.language);
+        try { sessionStorage.setItem("place", JSON.stringify([page(), now])); } catch { /* off */ }
+      });
+    let stored = null;
+    try {
+      stored = JSON.parse(sessionStorage.getItem("place"));
+      sessionStorage.removeItem("place");
+    } catch { /* off */ }
+    if (stored?.[0] !== page()) return;
+    const go = () => goTo(stored[1]);
+    go();
+    if (document.readyState != "complete") addEventListener("load", go);
+  };
+
+  // ---- contents, progress, what was read ----------------------------------------------
+
+  const follow = () => {
+    const nav = document.querySelector(".book-nav"), bar = document.querySelector(".progress-line");
+    const chapter = page().startsWith("chapters/");
+    const parts = all("article > section > section[id]").map((section) => section.id);
+    const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
+    const box = () => nav.closest(".sidebar-primary-item, dialog") ?? nav;
+    const keepInView = (item) => {
+      const frame = box().getBoundingClientRect(), { top, bottom } = item.getBoundingClientRect();
+      if (top < frame.top + 40) box().scrollTop += top - frame.top - 80;
+      else if (bottom > frame.bottom - 40) box().scrollTop += bottom - frame.bottom + 80;
+    };
+    const tick = () => {
+      for (const link of all("a[data-page]", nav ?? document))
+        link.classList.toggle("read", recall(`read ${link.dataset.page}`) !== null);
+    };
+    let now = null, waiting = false;
+    const look = () => {
+      waiting = false;
+      const length = document.documentElement.scrollHeight - innerHeight;
+      bar?.style.setProperty("--done", length > 0 ? Math.min(1, scrollY / length) : 0);
+      const section = here();
+      if (section === now) return;
+      now = section;
+      all(".section-nav .now", nav).forEach((item) => item.classList.remove("now"));
+      all(".section-nav [aria-current]", nav).forEach((a) => a.removeAttribute("aria-current"));
+      const link = now && nav.querySelector(`.section-nav a[href="#${CSS.escape(now.id)}"]`);
+      link?.closest("li")?.classList.add("now");
+      link?.setAttribute("aria-current", "location");
+      if (link) keepInView(link);
+      const part = now?.closest("article > section > section");
+      if (!chapter || !part || seen.has(part.id)) return;
+      seen.add(part.id);
+      remember(`seen ${page()}`, [...seen].join(" "));
+      if (parts.filter((id) => seen.has(id)).length >= READ * parts.length) {
+        remember(`read ${page()}`, "1");
+        tick();
+      }
+    };
+    if (!nav) return;
+    tick();
+    const current = nav.querySelector("[aria-current=page]");
+    if (current) keepInView(current);
+    const soon = () => {
+      if (!waiting) requestAnimationFrame(look);
+      waiting = true;
+    };
+    addEventListener("scroll", soon, { passive: true });
+    new ResizeObserver(soon).observe(document.querySelector("article") ?? document.body);
+    look();
+  };
+
+  // ---- predictions ----------------------------------------------------------------------
+
+  // A prediction covers the output that answers it until a choice is made. The choice is
+  // remembered, and the box can be put back.
+  const predict = (box, number) => {
+    const after = (cell) => box.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const cell = all(".cell.predicted").find(after), output = cell?.querySelector(".cell_output");
+    if (!output) return;
+    const key = `predict ${page()} ${number}`;
+    const buttons = all(".predict-choice", box);
+    const says = box.querySelector(".predict-says"), { answer, show, again, right, other } = box.dataset;
+    const words = document.createElement("span"), more = document.createElement("button");
+    more.type = "button";
+    more.className = "predict-more";
+    says.append(words, more);
+    const set = (choice) => { // null: open, -1: shown without a choice
+      const open = choice === null;
+      cell.classList.toggle("covered", open);
+      output.inert = open;
+      buttons.forEach((button, i) => {
+        button.disabled = !open;
+        button.classList.toggle("right", !open && i == answer);
+        button.classList.toggle("other", i === choice && i != answer);
+        button.setAttribute("aria-pressed", i === choice);
+      });
+      words.textContent = open || choice < 0 ? "" : choice == answer ? right : other;
+      more.textContent = open ? show : again;
+    };
+    const choose = (choice) => (remember(key, choice), set(choice));
+    buttons.forEach((button, i) => button.addEventListener("click", () => choose(i)));
+    more.addEventListener("click", () => {
+      choose(output.inert ? -1 : null);
+      if (output.inert) buttons[0].focus();
     });
-  }
+    const stored = recall(key);
+    set(stored === null ? null : +stored);
+  };
+
+  // ---- cards ----------------------------------------------------------------------------
+
+  // A term, a symbol, a citation: what it is, beside it, when the pointer or the keyboard
+  // is there; on a touch screen the first tap shows it and the second follows the link.
+  const showCards = () => {
+    const texts = JSON.parse(document.getElementById("cards")?.textContent ?? "{}");
+    const box = document.createElement("div");
+    box.id = "hover-card";
+    box.role = "tooltip";
+    box.hidden = true;
+    document.body.append(box);
+    let owner = null, timer = 0;
+    const hide = () => {
+      clearTimeout(timer);
+      owner?.removeAttribute("aria-describedby");
+      owner = null;
+      box.hidden = true;
+    };
+    const later = () => (clearTimeout(timer), (timer = setTimeout(hide, 200)));
+    const show = (link) => {
+      clearTimeout(timer);
+      if (owner === link) return;
+      hide();
+      const text = texts[link.hash?.slice(1)];
+      if (text) box.innerHTML = text;
+      else box.textContent = link.dataset.cites;
+      owner = link;
+      box.hidden = false;
+      link.setAttribute("aria-describedby", box.id);
+      const at = link.getClientRects()[0], { width, height } = box.getBoundingClientRect();
+      const x = Math.max(8, Math.min(at.left, innerWidth - width - 8));
+      const y = at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6;
+      box.style.transform = `translate(${x}px, ${y}px)`;
+    };
+    box.addEventListener("pointerenter", () => clearTimeout(timer));
+    box.addEventListener("pointerleave", later);
+    addEventListener("keydown", (event) => event.key === "Escape" && hide());
+    addEventListener("scroll", () => owner?.matches(":focus") || hide(), { passive: true });
+    for (const link of all('article :is(a.term, a[href*="references.html#"], [data-cites])')) {
+      if (link.title) {
+        link.dataset.cites = link.title;
+        link.removeAttribute("title");
+      }
+      if (!texts[link.hash?.slice(1)] && !link.dataset.cites) continue;
+      link.addEventListener("pointerenter", (event) => {
+        if (event.pointerType !== "mouse") return;
+        clearTimeout(timer);
+        timer = setTimeout(show, 120, link);
+      });
+      link.addEventListener("pointerleave", later);
+      link.addEventListener("focus", () => link.matches(":focus-visible") && show(link));
+      link.addEventListener("blur", later);
+      link.addEventListener("click", (event) => {
+        if (link.matches("button")) show(link);
+        if (owner === link || matchMedia("(hover: hover)").matches) return;
+        event.preventDefault();
+        show(link);
+      });
+    }
+  };
+
+  // ---- links and boxes ------------------------------------------------------------------
+
+  // What a link leads to is unfolded: the cell that checks an equation.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.matches(".cell")) target.querySelector("details.hide")?.setAttribute("open", "");
+  };
+
   // A link that is only a formula needs words for a screen reader: its TeX.
-  for (const link of document.querySelectorAll("a[data-xp]:has(.katex)")) {
-    const copy = link.cloneNode(true);
-    for (const math of copy.querySelectorAll(".katex"))
-      math.replaceWith(math.querySelector("annotation").textContent);
-    link.setAttribute("aria-label", copy.textContent.trim());
-  }
+  const nameFormulas = () => {
+    for (const link of all("a:is([data-xp], .term):has(.katex)")) {
+      const copy = link.cloneNode(true);
+      for (const math of all(".katex", copy))
+        math.replaceWith(math.querySelector("annotation").textContent);
+      link.setAttribute("aria-label", copy.textContent.trim());
+    }
+  };
+
   // Only a box that really scrolls is a stop for the Tab key. Its size is read when the
   // browser lays it out: asking for it earlier would lay out the whole page at once.
-  const watch = new ResizeObserver((changes) => {
-    for (const { target } of changes) {
-      const box = target.closest(SCROLLING);
-      box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
+  const stopAtScrolling = () => {
+    const watch = new ResizeObserver((changes) => {
+      for (const { target } of changes) {
+        const box = target.closest(SCROLLING);
+        box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
+      }
+    });
+    for (const box of all(SCROLLING)) {
+      box.tabIndex = 0; // until it is laid out it may scroll
+      const inside = all(":scope > *, .katex-display > .katex", box);
+      for (const part of [box, ...inside]) watch.observe(part);
     }
-  });
-  for (const box of document.querySelectorAll(SCROLLING)) {
-    box.tabIndex = 0; // until it is laid out it may scroll
-    const inside = box.querySelectorAll(":scope > *, .katex-display > .katex");
-    for (const part of [box, ...inside]) watch.observe(part);
-  }
-});
+  };
 
-// A page opened from disk may not fetch its neighbours for search excerpts.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  // Print shows what is folded, and folds it again.
+  const unfoldForPrint = () => {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = all("article details:not([open])");
+      opened.forEach((fold) => { fold.open = true; });
+    });
+    addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
+  };
+
+  addEventListener("DOMContentLoaded", () => {
+    all(".predict").forEach(predict);
+    nameFormulas();
+    showCards();
+    stopAtScrolling();
+    unfoldForPrint();
+    addEventListener("hashchange", unfold);
+    unfold();
+    keepPlace();
+    follow();
+  });
+})();

@@ -2,19 +2,19 @@
 
 import argparse
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 
-COMMANDS = ("homework", "lab")
+import homework
+from tokencredit import lab
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tokencredit")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in COMMANDS:
-        if find_spec(f"tokencredit.{name}"):
-            import_module(f"tokencredit.{name}").add_command(commands)
+    homework.add_actions(
+        commands.add_parser("homework", help="make and grade homework")
+    )
+    lab.add_command(commands)
     args = parser.parse_args(argv)
     return args.run(args)
 

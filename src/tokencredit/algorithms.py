@@ -1,112 +1,38 @@
-"""Algorithms 算法: one row each, and the few lines that read a row.
+"""The algorithms 算法: the table and nothing else.
 
-A row says what is done at every stage between rewards and gradient. A later paper is
-written as its diff to an earlier one: DAPO is GRPO with five fields changed.
+A later paper is written as its difference to an earlier one: DAPO is GRPO with six
+fields changed. `Algorithm` says what each field means; `policy_loss`,
+`token_advantages` and `shaped_rewards` do what an entry says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
-import torch
-
-from .advantages import gae, group_relative, group_turns, leave_one_out, turn_gae
-from .aggregate import AGGREGATIONS, aggregate_loss
-from .checks import FLOATS, floats, require, rewards_only_where, tensor, token_mask
-from .filters import dynamic_sampling, top_variance
-from .kl import kl_penalty
-from .losses import balanced_clip, cispo_loss, ppo_clip_loss, reinforce_loss
-from .ratios import sequence_log_ratio, token_log_ratio
-from .rewards import soft_overlong
-from .shapes import GroupIds, PerSequence, PerToken, Scalar, TokenMask
-
-
-@dataclass(frozen=True, kw_only=True)
-class Algorithm:
-    """One row of the zoo 算法的一行: every choice explicit, every choice sourced.
-
-    Each field carries its meaning in both languages (metadata "zh" and "en"); `sources`
-    says for each field where in the paper it is, or whose default it is.
-    """
-
-    name: str = field(metadata={"zh": "名称", "en": "name"})
-    paper: str = field(metadata={"zh": "论文", "en": "paper"})
-    url: str = field(metadata={"zh": "链接", "en": "link"})
-    length_penalty: Callable | None = field(
-        metadata={
-            "zh": "按长度加到奖励上的惩罚",
-            "en": "penalty on the length, added to the reward",
-        }
-    )
-    keep: Callable | None = field(
-        metadata={
-            "zh": "保留哪些组（优势计算之前）",
-            "en": "which groups are kept, before the advantages",
-        }
-    )
-    credit: str = field(
-        metadata={
-            "zh": '信用的单位："sequence" 整条回答，"turn-group" 组内轮次，'
-            '"token" 词元，"turn" 轮次（后两者要价值网络）',
-            "en": 'credit per "sequence", per turn within the group ("turn-group"), '
-            'per "token" or "turn" (the last two: a critic)',
-        }
-    )
-    advantage: Callable = field(metadata={"zh": "优势", "en": "advantage"})
-    whiten: bool = field(
-        metadata={
-            "zh": "优势是否在全批词元上白化",
-            "en": "whiten the advantages over the batch's tokens",
-        }
-    )
-    log_ratio: Callable = field(
-        metadata={"zh": "重要性采样比率", "en": "importance ratio"}
-    )
-    loss: Callable = field(
-        metadata={"zh": "每个词元的策略损失", "en": "policy loss per token"}
-    )
-    clip_rule: Callable | None = field(
-        metadata={
-            "zh": "每步选择裁剪范围的规则",
-            "en": "rule that chooses the clip range at every step",
-        }
-    )
-    kl_coef: float = field(metadata={"zh": "KL 系数", "en": "KL coefficient"})
-    kl_estimator: str = field(metadata={"zh": "KL 估计", "en": "KL estimator"})
-    kl_in: str = field(
-        metadata={
-            "zh": 'KL 的位置："loss" 或 "reward"',
-            "en": 'KL in the "loss" or "reward"',
-        }
-    )
-    entropy_coef: float = field(metadata={"zh": "熵系数", "en": "entropy coefficient"})
-    aggregation: str = field(metadata={"zh": "损失聚合", "en": "loss aggregation"})
-    value_coef: float = field(
-        metadata={"zh": "价值损失系数", "en": "coefficient of the value loss"}
-    )
-    value_clip: float | None = field(metadata={"zh": "价值裁剪", "en": "value clip"})
-    sources: Mapping[str, str] = field(
-        metadata={"zh": "每个字段的出处", "en": "where each field comes from"}
-    )
-
-    @property
-    def critic(self) -> bool:
-        """Whether a value function is trained."""
-        return self.credit in ("token", "turn")
-
-
-def plain_reward(rewards: PerSequence, groups: GroupIds) -> PerSequence:
-    """No baseline 无基线: the advantage is the reward itself.
-
-    >>> plain_reward(torch.tensor([1.0, 0.0]), torch.tensor([0, 0]))
-    tensor([1., 0.])
-    """
-    return rewards
-
-
-# ---- the rows ------------------------------------------------------------------
+from tokencredit.algorithm import Algorithm
+from tokencredit.credit.advantages import (
+    gae,
+    group_relative,
+    group_turns,
+    leave_one_out,
+    plain_reward,
+    turn_gae,
+)
+from tokencredit.credit.filters import dynamic_sampling, top_variance
+from tokencredit.credit.rewards import soft_overlong
+from tokencredit.tensors.checks import choice, require
+from tokencredit.weight.losses import (
+    balanced_clip,
+    cispo_loss,
+    corrected_clip_loss,
+    dppo_loss,
+    gmpo_loss,
+    ppo_clip_loss,
+    reinforce_loss,
+    sapo_loss,
+)
+from tokencredit.weight.ratios import sequence_log_ratio, token_log_ratio
 
 NO_CRITIC = "no critic"
 NONE = "the paper has none"
@@ -116,8 +42,10 @@ REINFORCE = Algorithm(
     name="REINFORCE",
     paper="Williams 1992",
     url="https://doi.org/10.1007/BF00992696",
+    parent=None,
     length_penalty=None,
     keep=None,
+    refill=False,
     credit="sequence",
     advantage=plain_reward,
     whiten=False,
@@ -134,6 +62,7 @@ REINFORCE = Algorithm(
     sources={
         "length_penalty": NONE,
         "keep": NONE,
+        "refill": NONE,
         "credit": "Williams sec. 5, episodic: one return for the whole trajectory",
         "advantage": "Williams theorem 2 with baseline 0",
         "whiten": NONE,
@@ -154,6 +83,7 @@ RLOO = replace(
     name="RLOO",
     paper="Ahmadian et al. 2024",
     url="https://arxiv.org/abs/2402.14740",
+    parent="REINFORCE",
     advantage=leave_one_out,
     kl_coef=0.05,
     sources=REINFORCE.sources
@@ -170,6 +100,7 @@ PPO = replace(
     name="PPO",
     paper="Schulman et al. 2017",
     url="https://arxiv.org/abs/1707.06347",
+    parent="REINFORCE",
     credit="token",
     advantage=partial(gae, gamma=1.0, lam=0.95),
     whiten=True,
@@ -193,26 +124,60 @@ PPO = replace(
 )
 
 GRPO = replace(
-    REINFORCE,
+    PPO,
     name="GRPO",
     paper="DeepSeekMath, Shao et al. 2024",
     url="https://arxiv.org/abs/2402.03300",
+    parent="PPO",
+    credit="sequence",
     advantage=partial(group_relative, scale=True, eps=1e-6),
-    loss=partial(ppo_clip_loss, clip_low=0.2, clip_high=0.2),
+    whiten=False,
     kl_coef=0.04,
     kl_estimator="k3",
     kl_in="loss",
     aggregation="seq-mean-token-mean",
-    sources=REINFORCE.sources
+    value_coef=0.0,
+    value_clip=None,
+    sources=PPO.sources
     | {
         "credit": "DeepSeekMath sec. 4.1.2, outcome supervision",
         "advantage": "DeepSeekMath sec. 4.1.2; sample std and eps 1e-6 as verl 0.9.1",
+        "whiten": "sec. 4.1.2 normalises within the group only",
         "log_ratio": "DeepSeekMath eq. 3, per token",
         "loss": "DeepSeekMath eq. 3; epsilon = 0.2 as in PPO",
         "kl_coef": "DeepSeekMath sec. 4.2",
         "kl_estimator": "DeepSeekMath eq. 4",
         "kl_in": "DeepSeekMath eq. 3",
+        "entropy_coef": NONE,
         "aggregation": "DeepSeekMath eq. 3: 1/G sum_i 1/|o_i| sum_t",
+        "value_coef": NO_CRITIC,
+        "value_clip": NO_CRITIC,
+    },
+)
+
+REINFORCE_PP = replace(
+    PPO,
+    name="REINFORCE++",
+    paper="Hu 2025, with a group baseline",
+    url="https://arxiv.org/abs/2501.03262",
+    parent="PPO",
+    credit="sequence",
+    advantage=partial(group_relative, scale=False),
+    kl_coef=0.01,
+    kl_estimator="k2",
+    kl_in="loss",
+    value_coef=0.0,
+    value_clip=None,
+    sources=PPO.sources
+    | {
+        "credit": "outcome reward for the whole response",
+        "advantage": "REINFORCE++-baseline: minus the mean of the group",
+        "whiten": "over the whole batch, not the group; eps as verl 0.9.1",
+        "kl_coef": "OpenRLHF 0.11.2 default of init_kl_coef",
+        "kl_estimator": "REINFORCE++-baseline: k2",
+        "kl_in": "REINFORCE++-baseline: in the loss",
+        "value_coef": NO_CRITIC,
+        "value_clip": NO_CRITIC,
     },
 )
 
@@ -221,6 +186,7 @@ DR_GRPO = replace(
     name="Dr. GRPO",
     paper="Liu et al. 2025",
     url="https://arxiv.org/abs/2503.20783",
+    parent="GRPO",
     advantage=partial(group_relative, scale=False),
     kl_coef=0.0,
     aggregation="seq-mean-token-sum-norm",
@@ -238,8 +204,10 @@ DAPO = replace(
     name="DAPO",
     paper="Yu et al. 2025",
     url="https://arxiv.org/abs/2503.14476",
+    parent="GRPO",
     length_penalty=partial(soft_overlong, max_length=20480, cache=4096),
     keep=dynamic_sampling,
+    refill=True,
     loss=partial(ppo_clip_loss, clip_low=0.2, clip_high=0.28),
     kl_coef=0.0,
     aggregation="token-mean",
@@ -247,6 +215,7 @@ DAPO = replace(
     | {
         "length_penalty": "eq. 13; sec. 4.1: L_max = 20480, L_cache = 4096",
         "keep": "eq. 11: 0 < number correct < G",
+        "refill": "Algorithm 1: sample on until the buffer holds a batch",
         "loss": "eq. 10, clip-higher; values of sec. 4.1",
         "kl_coef": "sec. 2.3: removed",
         **NO_KL,
@@ -259,6 +228,7 @@ GSPO = replace(
     name="GSPO",
     paper="Zheng et al. 2025",
     url="https://arxiv.org/abs/2507.18071",
+    parent="GRPO",
     log_ratio=sequence_log_ratio,
     loss=partial(ppo_clip_loss, clip_low=3e-4, clip_high=4e-4),
     kl_coef=0.0,
@@ -272,11 +242,29 @@ GSPO = replace(
     },
 )
 
+GMPO = replace(
+    GRPO,
+    name="GMPO",
+    paper="Zhao et al. 2025",
+    url="https://arxiv.org/abs/2507.20673",
+    parent="GRPO",
+    loss=partial(gmpo_loss, clip_low=0.4, clip_high=0.4),
+    kl_coef=0.0,
+    sources=GRPO.sources
+    | {
+        "loss": "eq. 4, a geometric mean per response; range (e^-0.4, e^0.4)",
+        "kl_coef": "left out, as in the authors' code",
+        **NO_KL,
+        "aggregation": "eq. 4: mean over responses, one weight each",
+    },
+)
+
 CISPO = replace(
     GRPO,
     name="CISPO",
     paper="MiniMax-M1 2025",
     url="https://arxiv.org/abs/2506.13585",
+    parent="GRPO",
     loss=partial(cispo_loss, clip_low=None, clip_high=4.0),
     kl_coef=0.0,
     aggregation="token-mean",
@@ -291,22 +279,106 @@ CISPO = replace(
     },
 )
 
+SAPO = replace(
+    GRPO,
+    name="SAPO",
+    paper="Gao et al. 2025",
+    url="https://arxiv.org/abs/2511.20347",
+    parent="GRPO",
+    loss=partial(sapo_loss, tau_pos=1.0, tau_neg=1.05),
+    kl_coef=0.0,
+    sources=GRPO.sources
+    | {
+        "loss": "eq. 5-6; temperatures of sec. 5",
+        "kl_coef": "the objective has none",
+        **NO_KL,
+        "aggregation": "eq. 5: mean over responses of the mean over tokens",
+    },
+)
+
+DPPO = replace(
+    GRPO,
+    name="DPPO",
+    paper="Qi et al. 2026",
+    url="https://arxiv.org/abs/2602.04879",
+    parent="GRPO",
+    loss=partial(dppo_loss, diff_low=0.15, diff_high=0.15),
+    kl_coef=0.0,
+    aggregation="token-mean",
+    sources=GRPO.sources
+    | {
+        "loss": "eq. 11-13, binary total variation; 0.15 as the authors' recipe",
+        "kl_coef": "the objective has none",
+        **NO_KL,
+        "aggregation": "verl's default, which the authors' recipe keeps",
+    },
+)
+
 BAPO = replace(
     GRPO,
     name="BAPO",
     paper="Xi et al. 2025",
     url="https://arxiv.org/abs/2510.18927",
-    clip_rule=partial(balanced_clip, target=0.4, low=(0.6, 0.9), high=(1.2, 3.0)),
+    parent="GRPO",
+    loss=partial(ppo_clip_loss, dual_clip=3.0),
+    clip_rule=partial(
+        balanced_clip,
+        measure="clipped",
+        first="low",
+        target=0.5,
+        low=(0.6, 0.8),
+        high=(1.2, 2.0),
+        low_step=0.05,
+        high_step=0.05,
+        partial_step=True,
+    ),
     kl_coef=0.0,
     aggregation="token-mean",
     sources=GRPO.sources
     | {
-        "loss": "the clipped loss; clip_rule replaces its range at every step",
-        "keep": "Algorithm 1 speaks of a filter, and gives no rule",
-        "clip_rule": "Algorithm 1, values of sec. 5.1; un-clipped tokens for eq. 8",
+        "keep": "Algorithm 1 speaks of a filter and gives no rule; none in the code",
+        "loss": "clip_rule replaces its range at every step; dual clip 3 as the code",
+        "clip_rule": "authors' released code and bapo_trainer.yaml: clipped values "
+        "counted, positive/negative = 1, lower bound first (Algorithm 1 raises the "
+        "upper one first; sec. 5.1 has other ranges)",
         "kl_coef": "the objective of Algorithm 1 has none",
         **NO_KL,
-        "aggregation": "verl's default, which the authors' repository keeps",
+        "aggregation": "verl's default, which the authors' code keeps",
+    },
+)
+
+BAPO_UNCLIPPED = replace(
+    BAPO,
+    name="BAPO, un-clipped",
+    parent="BAPO",
+    loss=partial(ppo_clip_loss),
+    clip_rule=partial(
+        balanced_clip,
+        measure="unclipped",
+        first="high",
+        target=0.4,
+        low=(0.6, 0.9),
+        high=(1.2, 3.0),
+    ),
+    sources=BAPO.sources
+    | {
+        "loss": "clip_rule replaces its range at every step",
+        "clip_rule": "this course's variant: Algorithm 1 and the values of sec. 5.1, "
+        "but only tokens that the clip leaves a gradient are counted",
+    },
+)
+
+GRPO_TIS = replace(
+    GRPO,
+    name="GRPO + TIS",
+    paper="Yao et al. 2025",
+    url="https://fengyao.notion.site/off-policy-rl",
+    parent="GRPO",
+    loss=partial(corrected_clip_loss, clip_low=0.2, clip_high=0.2, cap=2.0),
+    sources=GRPO.sources
+    | {
+        "loss": "truncated importance sampling of the sampler against the trainer; "
+        "cap 2 as in the post and in verl 0.9.1",
     },
 )
 
@@ -315,6 +387,7 @@ STARPO = replace(
     name="StarPO",
     paper="RAGEN, Wang et al. 2025",
     url="https://arxiv.org/abs/2504.20073",
+    parent="GRPO",
     kl_coef=0.001,
     kl_estimator="k1",
     kl_in="reward",
@@ -333,6 +406,7 @@ STARPO = replace(
 STARPO_S = replace(
     STARPO,
     name="StarPO-S",
+    parent="StarPO",
     keep=partial(top_variance, keep=0.25),
     loss=partial(ppo_clip_loss, clip_low=0.2, clip_high=0.28),
     kl_coef=0.0,
@@ -346,35 +420,41 @@ STARPO_S = replace(
 )
 
 ALGORITHMS = {
-    row.name: row
-    for row in (
+    algorithm.name: algorithm
+    for algorithm in (
         REINFORCE,
         RLOO,
         PPO,
         GRPO,
+        REINFORCE_PP,
         DR_GRPO,
         DAPO,
         GSPO,
+        GMPO,
         CISPO,
+        SAPO,
+        DPPO,
         BAPO,
+        BAPO_UNCLIPPED,
+        GRPO_TIS,
         STARPO,
         STARPO_S,
     )
 }
 
 
-def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
-    """The same row with PPO's critic instead of a group baseline 换成价值网络.
+def with_critic(algorithm: Algorithm, *, credit: str = "token") -> Algorithm:
+    """The same algorithm with PPO's critic instead of a group baseline 换成价值网络.
 
     `with_critic(ALGORITHMS["StarPO"])` is StarPO with PPO (gamma = lambda = 1, paper
     appendix C.2); `credit="turn"` makes it bi-level GAE.
 
     Args:
-        row: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS.
         credit: "token" or "turn".
 
     Returns:
-        A row with its own name; everything else is as in `row`.
+        An algorithm with its own name; everything else is as given.
 
     Raises:
         ValueError: any other unit of credit.
@@ -382,251 +462,58 @@ def with_critic(row: Algorithm, *, credit: str = "token") -> Algorithm:
     >>> with_critic(STARPO).name
     'StarPO + critic'
     """
-    require(credit in ("token", "turn"), "credit", '"token" or "turn"', credit)
-    estimate, source = {
-        "token": (
-            partial(gae, gamma=1.0, lam=1.0),
-            "RAGEN C.2: gamma = lambda = 1",
-        ),
+    suffix, advantage, source = {
+        "token": ("critic", partial(gae, gamma=1.0, lam=1.0), "gamma = lambda = 1"),
         "turn": (
+            "turns",
             partial(turn_gae, gamma=1.0, lam=1.0, turn_gamma=0.95),
-            "RAGEN C.2: gamma = lambda = 1; turn_gamma 0.95 as in its repository",
+            "gamma = lambda = 1; turn_gamma 0.95 as in its repository",
         ),
-    }[credit]
-    changed = ("whiten", "value_coef", "value_clip")
+    }[choice("credit", credit, ("token", "turn"))]
+    as_ppo = ("whiten", "value_coef", "value_clip")
     return replace(
-        row,
-        name=f"{row.name} + critic" if credit == "token" else f"{row.name} + turns",
+        algorithm,
+        name=f"{algorithm.name} + {suffix}",
+        parent=algorithm.name,
         credit=credit,
-        advantage=estimate,
+        advantage=advantage,
         whiten=PPO.whiten,
         value_coef=PPO.value_coef,
         value_clip=PPO.value_clip,
-        sources=row.sources
-        | {name: f"as PPO: {PPO.sources[name]}" for name in changed}
-        | {"credit": "a critic judges every " + credit}
-        | {"advantage": source},
+        sources=algorithm.sources
+        | {name: f"as PPO: {PPO.sources[name]}" for name in as_ppo}
+        | {
+            "credit": f"a critic judges every {credit}",
+            "advantage": f"RAGEN C.2: {source}",
+        },
     )
 
 
-def with_turn_groups(row: Algorithm) -> Algorithm:
-    """The same row with credit per turn inside the group, no critic 组内按轮计分.
+def with_turn_groups(algorithm: Algorithm) -> Algorithm:
+    """The same algorithm with credit per turn inside the group, no critic 组内按轮计分.
 
     Args:
-        row: an entry of ALGORITHMS without a critic.
+        algorithm: an entry of ALGORITHMS without a critic.
 
     Returns:
-        A row with its own name; everything else is as in `row`.
+        An algorithm with its own name; everything else is as given.
 
     Raises:
-        ValueError: a row with a critic.
+        ValueError: an algorithm with a critic.
 
     >>> with_turn_groups(STARPO).name
     'StarPO + turn groups'
     """
-    require(not row.critic, "row", "a row without a critic", row.name)
+    require(not algorithm.critic, "algorithm", "one without a critic", algorithm.name)
     return replace(
-        row,
-        name=f"{row.name} + turn groups",
-        credit="turn-group",
+        algorithm,
+        name=f"{algorithm.name} + turn groups",
+        parent=algorithm.name,
+        credit="turn",
         advantage=partial(group_turns, scale=True, eps=1e-6),
-        sources=row.sources
+        sources=algorithm.sources
         | {
             "credit": "every turn is a step of process supervision",
             "advantage": "DeepSeekMath sec. 4.1.3; sample std and eps as GRPO",
         },
     )
-
-
-# ---- what is done with a row ---------------------------------------------------
-
-
-def needed(name: str, value, row: Algorithm, mask: TokenMask | None = None):
-    """What the row cannot do without; with a mask, floats of its shape."""
-    require(value is not None, name, f"given for {row.name}", value)
-    if mask is not None:
-        tensor(name, value, FLOATS, "floats", like=mask)
-        (value,) = floats(value=value)
-    return value
-
-
-def shaped_rewards(
-    row: Algorithm,
-    rewards: PerToken,
-    mask: TokenMask,
-    *,
-    log_probs: PerToken | None = None,
-    ref_log_probs: PerToken | None = None,
-) -> PerToken:
-    """Rewards with what the row adds to them 奖励整形: length penalty and KL.
-
-        r_t - kl_coef * KL_t,  and the length penalty on the last live token
-
-    Args:
-        row: an entry of ALGORITHMS.
-        rewards: on the token that earned them, 0 where masked.
-        mask: True where the policy chose the token.
-        log_probs: under the policy that sampled; needed with a KL in the reward.
-        ref_log_probs: under the frozen reference; likewise.
-
-    Returns:
-        Rewards per token; the same ones if the row adds nothing.
-
-    Raises:
-        ValueError: log-probs missing, shapes, dtypes.
-
-    >>> rewards, mask = torch.zeros(1, 3), torch.tensor([[True, True, False]])
-    >>> penalty = partial(soft_overlong, max_length=2, cache=1)
-    >>> shaped_rewards(replace(DAPO, length_penalty=penalty), rewards, mask)
-    tensor([[ 0., -1.,  0.]])
-    """
-    (rewards,) = floats(2, rewards=rewards)
-    mask = token_mask(mask, rewards)
-    if row.length_penalty is not None:
-        penalty = row.length_penalty(mask.sum(1)).to(rewards.dtype)
-        last = mask & (mask.flip(1).cumsum(1).flip(1) == 1)
-        rewards = torch.where(last, rewards + penalty[:, None], rewards)
-    if row.kl_coef and row.kl_in == "reward":
-        rewards = rewards - row.kl_coef * masked_kl(row, log_probs, ref_log_probs, mask)
-    return rewards.detach()
-
-
-def masked_kl(row, log_probs, ref_log_probs, mask) -> PerToken:
-    """The row's KL penalty per token, 0 where masked."""
-    log_probs = needed("log_probs", log_probs, row, mask)
-    ref = needed("ref_log_probs", ref_log_probs, row, mask)
-    log_probs, ref = torch.where(mask, log_probs, 0), torch.where(mask, ref, 0)
-    return kl_penalty(log_probs, ref, row.kl_estimator)
-
-
-def token_advantages(
-    row: Algorithm,
-    rewards: PerToken,
-    mask: TokenMask,
-    *,
-    groups: GroupIds | None = None,
-    values: PerToken | None = None,
-    last_values: PerSequence | None = None,
-    turn_ends: TokenMask | None = None,
-) -> PerToken:
-    """One advantage per token, as the row says 每个词元的优势.
-
-    Credit per sequence: the reward of the row of tokens, compared within its group, on
-    every live token. Credit per turn-group: what the turns from here on earned,
-    compared within the group. Credit per token or turn: GAE. Where credit goes by
-    turns, what was earned inside a turn (a KL penalty) counts at its end.
-
-    Call it once per rollout, on the whole batch; then values + advantages are the
-    critic's targets, and `masked_whiten` follows if `row.whiten`.
-
-    Args:
-        row: an entry of ALGORITHMS.
-        rewards: on the token that earned them, 0 where masked.
-        mask: True where the policy chose the token.
-        groups: which prompt a sequence answers; needed without a critic.
-        values: the critic's, when the batch was sampled; needed otherwise.
-        last_values: V after truncated rows, 0 for terminated ones (credit per token).
-        turn_ends: True on the last token of each turn; needed where credit goes by
-            turns.
-
-    Returns:
-        Advantages, 0 where masked, not whitened, without gradient.
-
-    Raises:
-        ValueError: a tensor the row needs is missing, or any stage's own.
-
-    >>> rewards = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
-    >>> token_advantages(DR_GRPO, rewards, rewards < 2, groups=torch.tensor([0, 0]))
-    tensor([[ 0.5000,  0.5000],
-            [-0.5000, -0.5000]])
-    """
-    (rewards,) = floats(2, rewards=rewards)
-    mask = token_mask(mask, rewards)
-    if row.credit == "sequence":
-        rewards_only_where(mask, rewards, "live tokens")
-        scores = row.advantage(rewards.sum(1), needed("groups", groups, row))
-        return torch.where(mask, scores[:, None], 0)
-    if row.credit in ("turn", "turn-group"):
-        ends = token_mask(needed("turn_ends", turn_ends, row), rewards, "turn_ends")
-        rewards_only_where(mask, rewards, "live tokens")
-        rewards = per_turn(rewards, ends)
-    if row.credit == "turn-group":
-        return row.advantage(rewards, mask, ends, needed("groups", groups, row))
-    values = needed("values", values, row)
-    if row.credit == "turn":
-        return row.advantage(rewards, values, mask, ends)
-    return row.advantage(rewards, values, mask, last_values=last_values)
-
-
-def per_turn(rewards: PerToken, turn_ends: TokenMask) -> PerToken:
-    """Everything a turn earned, on its last token; nothing may follow the last turn.
-
-    >>> ends = torch.tensor([[False, True, False, True]])
-    >>> per_turn(torch.tensor([[1.0, 2.0, 0.0, 4.0]]), ends)
-    tensor([[0., 3., 0., 4.]])
-    """
-    turn = turn_ends.cumsum(1) - turn_ends.long()
-    sums = torch.zeros(len(rewards), rewards.shape[1] + 1, dtype=rewards.dtype)
-    sums = sums.scatter_add(1, turn, rewards)
-    return torch.where(turn_ends, sums.gather(1, turn), 0)
-
-
-def policy_loss(
-    row: Algorithm,
-    log_probs: PerToken,
-    old_log_probs: PerToken,
-    advantages: PerToken,
-    mask: TokenMask,
-    *,
-    ref_log_probs: PerToken | None = None,
-    entropies: PerToken | None = None,
-    max_length: float | None = None,
-    denominator: float | None = None,
-) -> Scalar:
-    """The loss whose gradient is the row's policy gradient 策略损失, stage by stage.
-
-    Args:
-        row: an entry of ALGORITHMS.
-        log_probs: of the sampled tokens, under the policy being trained.
-        old_log_probs: under the policy that sampled.
-        advantages: from `token_advantages`.
-        mask: True where the policy chose the token.
-        ref_log_probs: under the frozen reference; needed with a KL in the loss.
-        entropies: per token; needed if the row has an entropy bonus.
-        max_length: the generation budget; needed by "seq-mean-token-sum-norm".
-        denominator: `loss_denominator` of the whole optimizer step, for micro-batches.
-
-    Returns:
-        A scalar attached to the graph.
-
-    Raises:
-        ValueError: a tensor the row needs is missing, or any stage's own.
-
-    Easy to break: without `denominator` micro-batch losses do not add up.
-
-    >>> log_probs, advantages = -torch.ones(2, 1), torch.tensor([[2.0], [-1.0]])
-    >>> policy_loss(DAPO, log_probs, log_probs, advantages, log_probs < 0)
-    tensor(-0.5000)
-    """
-    log_probs, advantages = floats(2, log_probs=log_probs, advantages=advantages)
-    mask = token_mask(mask, log_probs)
-    advantages = torch.where(mask, advantages, 0)
-    log_ratio = row.log_ratio(log_probs, old_log_probs, mask)
-    clip = clip_range(row, log_ratio, advantages, mask)
-    loss = row.loss(log_probs, log_ratio, advantages, **clip)
-    if row.kl_coef and row.kl_in == "loss":
-        loss = loss + row.kl_coef * masked_kl(row, log_probs, ref_log_probs, mask)
-    if row.entropy_coef:
-        loss = loss - row.entropy_coef * needed("entropies", entropies, row, mask)
-    constant = max_length if AGGREGATIONS[row.aggregation].row == "max_length" else None
-    return aggregate_loss(
-        loss, mask, row.aggregation, max_length=constant, denominator=denominator
-    )
-
-
-def clip_range(row, log_ratio, advantages, mask) -> dict[str, float]:
-    """The clip range of this step if the row has a rule for it, else the loss's own."""
-    if row.clip_rule is None:
-        return {}
-    clip_low, clip_high = row.clip_rule(log_ratio, advantages, mask)
-    return {"clip_low": clip_low, "clip_high": clip_high}

@@ -1,4 +1,4 @@
-"""Batch 批: what one rollout hands to the update, row by row."""
+"""Batch 批: the one thing that walks, from the sampled tokens to the loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .shapes import GroupIds, PerSequence, PerToken, SequenceMask, TokenIds, TokenMask
+from tokencredit.tensors.shapes import (
+    GroupIds,
+    PerSequence,
+    PerToken,
+    SequenceMask,
+    TokenIds,
+    TokenMask,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,20 +27,25 @@ class Batch:
     chosen in. So nothing has to be shifted. Several turns of an agent stand one after
     another in a row; what the environment wrote is a token whose mask is False.
 
+    A field is called like the parameter it goes to: a stage of an algorithm that has a
+    parameter `groups` is given `batch.groups`.
+
     Easy to break: what stands under the mask, or after the end of a row, is padding.
     """
 
     tokens: TokenIds
     mask: TokenMask  # True where the policy chose the token
-    old_log_probs: PerToken  # under the policy that sampled, 0 where masked
+    old_log_probs: PerToken  # before the update, 0 where masked
     rewards: PerToken  # on the token that earned them, 0 where masked
     groups: GroupIds  # which prompt a row answers
     truncated: SequenceMask  # cut by the length limit rather than ended
+    max_length: int | None = None  # most tokens that a row may sample
     values: PerToken | None = None  # the critic's, when the batch was sampled
     last_values: PerSequence | None = None  # V after a truncated row, else 0
     ref_log_probs: PerToken | None = None  # under the frozen reference
+    sampler_log_probs: PerToken | None = None  # where old_log_probs are the trainer's
     turn_ends: TokenMask | None = None  # the last token of every turn
-    advantages: PerToken | None = None  # filled in by the trainer
+    advantages: PerToken | None = None  # filled in by `credit`
     returns: PerToken | None = None  # the critic's targets, likewise
 
     def __len__(self) -> int:
@@ -66,10 +78,14 @@ class Batch:
         """The same rows in a random order."""
         return self.select(torch.randperm(len(self), generator=generator))
 
+    def given(self) -> dict[str, object]:
+        """The fields that are there, by name."""
+        there = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: x for name, x in there.items() if x is not None}
+
     def tensors(self) -> dict[str, Tensor]:
-        """The fields that are there."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: x for name, x in given.items() if x is not None}
+        """The tensors among them."""
+        return {name: x for name, x in self.given().items() if isinstance(x, Tensor)}
 
 
 def join(batches: list[Batch]) -> Batch:
@@ -93,4 +109,5 @@ def join(batches: list[Batch]) -> Batch:
         parts.append(
             {n: F.pad(x, (0, room)) if x.dim() == 2 else x for n, x in given.items()}
         )
-    return Batch(**{name: torch.cat([part[name] for part in parts]) for name in names})
+    joined = {name: torch.cat([part[name] for part in parts]) for name in names}
+    return replace(batches[0], **joined)

@@ -12,12 +12,18 @@ from typing import NamedTuple
 
 import torch
 
-from .checks import floats, token_mask
-from .groups import group_rewards
-from .kl import kl_penalty
-from .losses import log_bounds
-from .masks import masked_mean
-from .shapes import GroupIds, PerSequence, PerToken, Scalar, TokenMask
+from tokencredit.credit.groups import group_rewards
+from tokencredit.tensors.checks import floats, token_mask
+from tokencredit.tensors.masks import masked_mean
+from tokencredit.tensors.shapes import (
+    GroupIds,
+    PerSequence,
+    PerToken,
+    Scalar,
+    TokenMask,
+)
+from tokencredit.weight.kl import kl_penalty
+from tokencredit.weight.losses import log_bounds
 
 
 class Sides(NamedTuple):
@@ -246,6 +252,88 @@ def zero_variance_share(rewards: PerSequence, groups: GroupIds) -> Scalar:
     return ((std == 0).double().sum() / max(len(std), 1)).to(checked.dtype)
 
 
+def no_gradient_share(
+    gradient: PerToken, advantages: PerToken, mask: TokenMask
+) -> Scalar:
+    """Share of tokens with an advantage whose gradient is 0 零梯度词元占比.
+
+    Whatever took the gradient away: a clip, a filter, a gate that is shut. Unlike
+    `clip_fraction` it needs no formula of the loss.
+
+    Args:
+        gradient: of the loss with respect to the log-probs.
+        advantages: the ones in the loss.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number in [0, 1], 0 when no live token has an advantage.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> gradient = torch.tensor([[0.0, -0.5, 0.0]])
+    >>> advantages = torch.tensor([[1.0, 1.0, 0.0]])
+    >>> no_gradient_share(gradient, advantages, gradient < 9)
+    tensor(0.5000)
+    """
+    gradient, advantages, mask = detached(
+        mask, gradient=gradient, advantages=advantages
+    )
+    zero = (gradient == 0).to(gradient.dtype)
+    zero = zero.masked_fill((gradient + advantages).isnan(), math.nan)
+    return masked_mean(zero, mask & (advantages != 0))
+
+
+def reference_distance(
+    log_probs: PerToken, ref_log_probs: PerToken, mask: TokenMask
+) -> Scalar:
+    """Distance to the reference policy per response 与参考策略的距离.
+
+        mean over responses of sum_t (log pi - log pi_ref)   (k1, with samples from pi)
+
+    Args:
+        log_probs: under the policy that sampled.
+        ref_log_probs: under the frozen reference.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number in nats per response, 0 without responses; it can be negative by
+        chance.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> log_probs = torch.tensor([[-1.0, -1.0]])
+    >>> reference_distance(log_probs, log_probs - 0.5, log_probs < 0)
+    tensor(1.)
+    """
+    log_probs, ref, mask = detached(
+        mask, log_probs=log_probs, ref_log_probs=ref_log_probs
+    )
+    return torch.where(mask, log_probs - ref, 0).sum() / max(len(mask), 1)
+
+
+def value_error(values: PerToken, returns: PerToken, mask: TokenMask) -> Scalar:
+    """Mean squared error of the critic 价值误差.
+
+    Args:
+        values: the critic's, when the batch was sampled.
+        returns: what came from there on.
+        mask: True where the policy chose the token.
+
+    Returns:
+        A number of at least 0.
+
+    Raises:
+        ValueError: shapes, dtypes.
+
+    >>> value_error(torch.tensor([[0.5]]), torch.tensor([[1.0]]), torch.ones(1, 1) > 0)
+    tensor(0.2500)
+    """
+    values, returns, mask = detached(mask, values=values, returns=returns)
+    return masked_mean((values - returns).square(), mask)
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One row of the symptom index 一项诊断, words in both languages."""
@@ -346,6 +434,40 @@ DIAGNOSTICS = {
             "zh": "接近 1：题目全会或全不会，没有策略梯度；换题目或动态采样",
             "en": "near 1: all solved or none, so no policy gradient; change the "
             "prompts or sample dynamically",
+        },
+    ),
+    "no_gradient_share": Diagnostic(
+        no_gradient_share,
+        "share of tokens with A != 0 and dL/dlog pi = 0",
+        {
+            "zh": "第一步为 0；之后 0.01 到 0.3；GSPO 在论文的范围下可达 0.8",
+            "en": "0 on the first step; then 0.01 to 0.3; up to 0.8 for GSPO with the "
+            "paper's range",
+        },
+        {
+            "zh": "第一步就大于 0：掩码、比率或裁剪范围用错；接近 1：什么也学不到",
+            "en": "above 0 on the first step: a wrong mask, ratio or clip range; near "
+            "1: nothing is learned",
+        },
+    ),
+    "reference_distance": Diagnostic(
+        reference_distance,
+        "mean over responses of sum_t (log pi - log pi_ref)",
+        {"zh": "缓慢上升，最终停住", "en": "rises slowly and settles"},
+        {
+            "zh": "一直加速上升而成功率不动：在钻奖励的空子",
+            "en": "rises ever faster while success stands still: the reward is being "
+            "exploited",
+        },
+    ),
+    "value_error": Diagnostic(
+        value_error,
+        "mean of (V - R)^2",
+        {"zh": "低于回报的方差", "en": "below the variance of the returns"},
+        {
+            "zh": "不降：价值网络没有学到东西，GAE 的优势是噪声",
+            "en": "does not fall: the critic learns nothing and GAE's advantages are "
+            "noise",
         },
     ),
 }

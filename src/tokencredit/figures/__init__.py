@@ -1,28 +1,33 @@
 """Figures 图: one file per live figure, drawn once for every place that shows it.
 
-``explore("gae")`` in a notebook cell shows ``figures/gae.py``: with sliders on a
-live kernel, as a picture where there is none, and in the built book as a static
-page element that moves without a server. ``canvas`` and ``show`` make a plot in the
-course's style; ``pipeline`` shows where a chapter stands on the course's thread.
-Files whose name begins with an underscore are the engine, all others are figures.
+``explore("ppo_clip")`` in a notebook cell shows ``figures/ppo_clip.py``: with dials on
+a live kernel, as a picture where there is none, and in the built book as a static page
+element that moves without a server. The machinery is the package `explorer`; figures
+that still draw with matplotlib use the recorder in this folder. ``strip_of`` and
+``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the course's style;
+``pipeline`` shows where a chapter stands on the course's thread. Files whose name
+begins with an underscore are no figures.
 """
 
+from explorer import FigureError, Strip, show_strip
 from tokencredit.figures._explorer import (
     Dial,
     Explorer,
-    FigureError,
     check_link,
     explore,
     figure_names,
 )
-from tokencredit.figures._pipeline import pipeline
+from tokencredit.figures._pipeline import STAGES, pipeline
+from tokencredit.figures._strip import strip_of
 from tokencredit.figures._style import COLORS, canvas, inline_svg, show
 
 __all__ = [
     "COLORS",
+    "STAGES",
     "Dial",
     "Explorer",
     "FigureError",
+    "Strip",
     "canvas",
     "check_link",
     "explore",
@@ -30,4 +35,6 @@ __all__ = [
     "inline_svg",
     "pipeline",
     "show",
+    "show_strip",
+    "strip_of",
 ]

@@ -50,8 +50,8 @@ class FigureRenderer:
 def setup(app):
     """Serve the style sheet and the script with every page."""
     app.connect("builder-inited", _add_static)
-    app.add_css_file("explorer.css")
-    app.add_js_file("explorer.js", loading_method="defer")
+    app.add_css_file("figures.css")
+    app.add_js_file("recorder.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -12,14 +12,12 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from explorer import Figure as TreeFigure
+from explorer import FigureError
 from tokencredit.figures._style import RC, draw_png, unsign_zero
 
 Words = dict[str, str]
 State = dict[str, float | str]
-
-
-class FigureError(ValueError):
-    """A figure that cannot be shown; says which figure, and in which state."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +159,9 @@ class Explorer:
         lines = [self.name]
         for state in self.corners():
             at = " ".join(f"{d.key}={d.label(state[d.key])}" for d in self.dials)
-            numbers = update(state).items()
-            lines.append(f"{at}: " + " ".join(f"{k}={v + 0:.4g}" for k, v in numbers))
+            numbers = update(state).items()  # below 1e-12 they are rounding
+            say = " ".join(f"{k}={round(v, 12) + 0:.4g}" for k, v in numbers)
+            lines.append(f"{at}: {say}")
         return "\n".join(lines)
 
     def png(self) -> bytes:
@@ -188,7 +187,12 @@ def figure_names() -> list[str]:
     return sorted(file.stem for file in files)
 
 
-def explore(name: str) -> Explorer:
+def recorded() -> list[str]:
+    """The figures that draw with matplotlib and are recorded."""
+    return [n for n in figure_names() if not isinstance(explore(n), TreeFigure)]
+
+
+def explore(name: str) -> Explorer | TreeFigure:
     """Show a live figure 可调图: the last expression of a cell is ``explore("gae")``.
 
     Args:
@@ -199,7 +203,8 @@ def explore(name: str) -> Explorer:
     """
     if name not in figure_names():
         raise FigureError(f"no figure {name!r}; there are {figure_names()}")
-    return importlib.import_module(f"tokencredit.figures.{name}").EXPLORER
+    module = importlib.import_module(f"tokencredit.figures.{name}")
+    return module.FIGURE if hasattr(module, "FIGURE") else module.EXPLORER
 
 
 def check_link(name: str, setting: str) -> None:
@@ -209,7 +214,10 @@ def check_link(name: str, setting: str) -> None:
         name: the value of ``data-xp``.
         setting: the value of ``data-set``: one or more ``key=value`` with commas.
     """
-    dials = {dial.key: dial for dial in explore(name).dials}
+    figure = explore(name)
+    if isinstance(figure, TreeFigure):
+        return figure.check(setting)
+    dials = {dial.key: dial for dial in figure.dials}
     for part in setting.split(","):
         key, _, value = part.strip().partition("=")
         if key not in dials:

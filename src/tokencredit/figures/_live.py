@@ -10,11 +10,13 @@ from pathlib import Path
 import ipywidgets
 from matplotlib import rc_context
 
+from explorer.colors import SHEET
 from tokencredit.figures._explorer import Dial, Explorer
 from tokencredit.figures._record import Recorder, parse
 from tokencredit.figures._style import RC, panels, unique_ids
 
-STYLE = (Path(__file__).parent / "static" / "explorer.css").read_text("utf-8")
+STYLE = SHEET.read_text("utf-8")
+STYLE += (Path(__file__).parent / "static" / "figures.css").read_text("utf-8")
 NUMBERS = count()
 
 

@@ -283,7 +283,7 @@ def _character(digit: int) -> str:
 
 
 def encode(explorer: Explorer, changes: list[tuple[int, str, list[str]]]) -> dict:
-    """Pack the changes into what ``static/explorer.js`` reads.
+    """Pack the changes into what ``static/recorder.js`` reads.
 
     Args:
         explorer: whose grid it is.

@@ -24,7 +24,7 @@ COLORS = {
     "light": "#d0d0d0",
 }
 """The palette by name (Okabe and Ito, and three greys). On a page each is the CSS
-variable ``--fig-NAME`` of ``static/explorer.css``, so dark mode has its own values."""
+variable ``--fig-NAME`` of ``static/figures.css``, so dark mode has its own values."""
 
 RC = {
     "axes.edgecolor": COLORS["grey"],

@@ -1,25 +1,42 @@
-"""Six aggregation rules (聚合规则): weight of a token, share of a sequence."""
+"""Six aggregation rules (聚合规则): weight of a token, share of a response."""
+
+from functools import cache
+from itertools import pairwise
 
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    bars,
+    caption,
+    number,
+    option,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import aggregate_loss
-from tokencredit.aggregate import AGGREGATIONS
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
+from tokencredit.weight.aggregate import AGGREGATIONS
 
-SHORT = [1, 2, 4, 8, 16, 32, 64]
-LONG = [2, 4, 8, 16, 32, 64, 88, 128, 256, 512]
+SHORT = [1, 2, 4, 8]
+LONG = [8, 16, 32, 88, 128, 256, 512]
 OTHERS = [1, 3, 7, 15]
 LIMIT = 512  # C of "seq-mean-token-sum-norm"
-LABELS = {
-    "token-sum": r"$1$",
-    "token-mean": r"$1/N$",
-    "seq-mean-token-mean": r"$1/(S\,n_i)$",
-    "seq-mean-token-sum": r"$1/S$",
-    "seq-sum-token-mean": r"$1/n_i$",
-    "seq-mean-token-sum-norm": r"$1/(S\,C)$",
+RULES = {
+    "seq-mean-token-mean": "1/(S·nᵢ) · GRPO",
+    "token-mean": "1/N · DAPO",
+    "seq-mean-token-sum-norm": "1/(S·C) · Dr. GRPO",
+    "seq-mean-token-sum": "1/S · REINFORCE",
+    "seq-sum-token-mean": "1/nᵢ",
+    "token-sum": "1",
 }
 
 
+@cache
 def token_weights(short, long, others, rule):
     """Weight of a token (词元的权重) of a short and of the long response.
 
@@ -37,99 +54,106 @@ def token_weights(short, long, others, rule):
     lengths = torch.tensor([short] * others + [long])
     mask = torch.arange(max(short, long)) < lengths[:, None]
     loss = torch.zeros(mask.shape, dtype=torch.float64, requires_grad=True)
-    constant = LIMIT if AGGREGATIONS[rule].row == "max_length" else None
+    constant = LIMIT if AGGREGATIONS[rule].per_row == "max_length" else None
     aggregate_loss(loss, mask, rule, max_length=constant).backward()
     return loss.grad[0, 0].item(), loss.grad[-1, 0].item()
 
 
-def figure():
-    """Left a token's weight on a log axis, right the share of the long response."""
-    fig, axes = canvas(1, 2, height=2.6, left=0.72)
-    weight, share = axes
-    places = list(range(len(LABELS)))
-    for ax in axes:
-        ax.set(ylim=(len(LABELS) - 0.5, -0.5), yticks=places)
-        ax.set_yticklabels(LABELS.values())
-    rings = weight.plot([1] * 6, places, "o", color=COLORS["blue"], mfc="none", ms=8)
-    dots = weight.plot([1] * 6, places, "o", color=COLORS["vermilion"], ms=4)
-    weight.set(xscale="log", xlim=(1e-5, 3), xlabel="$w_i$")
-    weight.set_xticks([1e-4, 1e-2, 1], ["0.0001", "0.01", "1"])
-    weight.minorticks_off()
-    bars = share.barh(places, [0.5] * 6, 0.6, color=COLORS["vermilion"])
-    rest = share.barh(places, [0.5] * 6, 0.6, left=0.5, color=COLORS["blue"])
-    share.set(xlim=(0, 1), xlabel=r"$w_i n_i \,/\, \Sigma_j\, w_j n_j$")
-
-    def update(short=2, long=88, others=1):
-        numbers = {}
-        pairs = [token_weights(short, long, others, rule) for rule in LABELS]
-        rings[0].set_xdata([pair[0] for pair in pairs])
-        dots[0].set_xdata([pair[1] for pair in pairs])
-        for rule, pair, bar, left in zip(LABELS, pairs, bars, rest, strict=True):
-            part = pair[1] * long / (pair[1] * long + pair[0] * short * others)
-            bar.set_width(part)
-            left.set_x(part)
-            left.set_width(1 - part)
-            numbers[rule] = (*pair, part)
-        sequence, token = numbers["seq-mean-token-mean"], numbers["token-mean"]
-        return {
-            "short_sequence": sequence[0],
-            "long_sequence": sequence[1],
-            "share_sequence": sequence[2],
-            "token": token[1],
-            "share_token": token[2],
-        }
-
-    return fig, update
+def share(short, long, others, rule):
+    """The part of all weight that the long response has (份额)."""
+    one, other = token_weights(short, long, others, rule)
+    return other * long / (other * long + one * short * others)
 
 
-EXPLORER = Explorer(
-    figure,
+def fraction(weight):
+    """A weight as a student writes it: 1/90."""
+    return "1" if weight == 1 else f"1/{round(1 / weight)}"
+
+
+def draw(L, rule, short, long, others):
+    names = [*RULES]
+    one, other = token_weights(short, long, others, names[rule])
+    top, total = max(one, other), others * short + long
+    plot = Plot(
+        x=(0, total),
+        y=(-0.1 * top, 1.25 * top),
+        x_name=L(
+            "一格一个词元，一段一条回答", "a cell is a token, a stretch a response"
+        ),
+        y_name=L("一个词元的权重；面积是份额", "weight of a token; area is the share"),
+        height=180,
+    )
+    ends = [min(k, others) * short for k in range(max(OTHERS) + 1)]
+    plot.area(0, ends[-1], 0, one, "ink", cells=ends[-1])
+    plot.area(ends[-1], total, 0, other, "old", cells=long)
+    for k, (left, right) in enumerate(pairwise(ends)):
+        plot.area(left, right, -0.1 * top, -0.02 * top, "ink gap", show=k < others)
+    plot.area(ends[-1], total, -0.1 * top, -0.02 * top, "old gap")
+    words = L(f"短：每个 {fraction(one)}", f"short: {fraction(one)} each")
+    plot.text(0, one, words, "strong above", align="left")
+    words = L(f"长：每个 {fraction(other)}", f"long: {fraction(other)} each")
+    plot.text(total, other, words, "strong above old", align="right")
+    rows = []
+    for k, (name, formula) in enumerate(RULES.items()):
+        part = share(short, long, others, name)
+        parts = bars((1 - part, "ink"), (part, "old"))
+        rows.append(
+            option(
+                name,
+                parts,
+                number(100 * part, 0) + "%",
+                sub=formula,
+                pick=("rule", k),
+                pressed=k == rule,
+            )
+        )
+    part = share(short, long, others, names[rule])
+    times = one / other
+    who = L("谁分到梯度：短 | 长（%）", "who gets the gradient: short | long (%)")
+    return scene(
+        side(plot, stack(caption(who), *rows), shares=(1, 1.15)),
+        tiles=[
+            tile(
+                L("权重：短 ÷ 长", "short ÷ long"),
+                number(times, 0) + "×",
+            ),
+            tile(L("长：占梯度", "long: gradient"), number(100 * part, 1) + "%"),
+            tile(L("长：占词元", "long: tokens"), number(100 * long / total, 1) + "%"),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
-        Dial(
-            "short",
-            SHORT,
-            start=2,
-            symbol="n₁",
-            name={"zh": "短回答的词元数", "en": "tokens of a short response"},
-            fine=False,
-        ),
-        Dial(
-            "long",
-            LONG,
-            start=88,
-            symbol="n₂",
-            name={"zh": "长回答的词元数", "en": "tokens of the long response"},
-            fine=False,
-        ),
+        Dial("rule", range(6), 0, ("规则", "rule"), kind="hidden"),
+        Dial("short", SHORT, 2, ("短回答的词元", "tokens, short"), "n₁"),
+        Dial("long", LONG, 88, ("长回答的词元", "tokens, long"), "n₂"),
         Dial(
             "others",
             OTHERS,
-            start=1,
-            symbol="S − 1",
-            name={"zh": "短回答有几条", "en": "number of short responses"},
-            fine=False,
+            1,
+            ("短回答的条数", "short responses"),
+            "S − 1",
         ),
     ],
-    title={
-        "zh": "六种规则：一个词元的权重，一条回答的份额",
-        "en": "Six rules: the weight of a token, the share of a response",
-    },
-    readout={
-        "zh": "按回答平均：短回答的词元 {short_sequence:.4f}，"
-        "长回答的 {long_sequence:.6f}，长回答占 {share_sequence:.4f}；"
-        "按词元平均：每个词元 {token:.6f}，长回答占 {share_token:.4f}",
-        "en": "mean of means: a token of a short response {short_sequence:.4f}, "
-        "of the long one {long_sequence:.6f}, "
-        "share of the long one {share_sequence:.4f}; "
-        "token mean: every token {token:.6f}, share of the long one {share_token:.4f}",
-    },
-    alt={
-        "zh": "左图：六种规则各一行，蓝圈是短回答一个词元的权重，"
-        "橙点是长回答的，对数轴。"
-        "右图：每种规则下长回答（橙）与全部短回答（蓝）在总权重里的份额。",
-        "en": "Left: one line per rule, a blue ring for the weight of a token of a "
-        "short response, an orange dot for one of the long response, log axis. "
-        "Right: the share of the long response (orange) and of all short ones (blue) "
-        "in each rule.",
-    },
+    title=(
+        "同样的词元，同样的损失：聚合规则决定谁说了算",
+        "Same tokens, same losses: the aggregation rule decides who is heard",
+    ),
+    alt=(
+        "上图每格一个词元：宽是词元数，高是一个词元的权重，面积是份额，黑是短回答，"
+        "灰是长回答。下面六行是六种规则，横条是短回答与长回答各占多少。",
+        "Above one cell per token: width is tokens, height the weight of one, area the "
+        "share; black the short responses, grey the long one. Below six rules, each "
+        "with a bar of who gets how much.",
+    ),
+    presets=[
+        Preset(("2 对 88", "2 against 88"), short=2, long=88, others=1),
+        Preset(("一样长", "equal lengths"), short=8, long=8, others=1),
+        Preset(
+            ("15 条短，1 条 512", "15 short, one of 512"), short=2, long=512, others=15
+        ),
+    ],
+    wide=True,
 )

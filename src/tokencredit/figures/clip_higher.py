@@ -1,26 +1,30 @@
-"""Clip-higher (上侧放宽): how far a token may rise in one batch, and in how many."""
+"""Clip-higher (上侧放宽): how a token climbs, batch by batch, under two bounds."""
 
 import math
+from functools import cache
 
 import torch
 
+from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import ppo_clip_loss
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-HIGHS = [round(0.04 * i, 2) for i in range(1, 16)]  # 0.04 ... 0.6, with 0.20 and 0.28
-CHANCES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9]
+HIGHS = [0.1, 0.2, 0.28, 0.4, 0.6, 1.0]
+CHANCES = [0.001, 0.003, 0.01, 0.03, 0.1]
+USUAL = 0.2
+STEPS = 36
 GOAL = 0.5
 
 
+@cache
 def reach(old, high):
     """The largest probability (可达概率) at which a good token is still pushed up.
 
     Args:
-        old: a list of probabilities when the batch was sampled.
+        old: its probability when the batch was sampled.
         high: distance of the upper bound from 1.
 
     Returns:
-        one probability per entry of `old`, at most 1.
+        a probability, at most 1.
 
     Raises:
         ValueError: the gradient of the course's loss does not end there.
@@ -31,7 +35,7 @@ def reach(old, high):
     (slope,) = torch.autograd.grad(loss.sum(), log_ratio)
     if slope[0] == 0 or slope[1] != 0:
         raise ValueError(f"the gradient does not end at a ratio of {1 + high}")
-    return [min(p * (1 + high), 1.0) for p in old]
+    return min(old * (1 + high), 1.0)
 
 
 def batches(old, high):
@@ -39,77 +43,109 @@ def batches(old, high):
     return max(0, math.ceil(math.log(GOAL / old) / math.log(1 + high) - 1e-12))
 
 
-def figure():
-    """Left the room above each probability, right the batches a token needs."""
-    fig, axes = canvas(1, 2, left=0.66)
-    room, count = axes
-    grid = sorted([i / 50 for i in range(1, 50)] + [1 / 1.2, 1 / 1.28])
-    usual = [top - p for top, p in zip(reach(grid, 0.2), grid, strict=True)]
-    room.plot(grid, usual, "--", color=COLORS["grey"], linewidth=1)
-    (line,) = room.plot(grid, usual, color=COLORS["blue"])
-    (point,) = room.plot([0], [0], "o", color=COLORS["vermilion"])
-    room.set(xlim=(0, 1), ylim=(0, 0.4), xlabel=r"$\pi_{\mathrm{old}}$")
-    room.set(ylabel=r"$\pi_{\max} - \pi_{\mathrm{old}}$")
-    (curve,) = count.plot(HIGHS, [1] * len(HIGHS), color=COLORS["blue"])
-    (here,) = count.plot([0], [1], "o", color=COLORS["vermilion"])
-    count.set(yscale="log", ylim=(0.8, 200), xlim=(0, 0.62), ylabel="$k$")
-    count.set(xlabel=r"$\epsilon_{\mathrm{high}}$")
-    count.set_yticks([1, 10, 100], ["1", "10", "100"])
-    count.minorticks_off()
-
-    def update(clip_high=0.28, old=0.01):
-        *tops, top = reach([*grid, old], clip_high)
-        line.set_ydata([x - p for x, p in zip(tops, grid, strict=True)])
-        point.set_data([old], [top - old])
-        needed = [max(batches(old, high), 0.8) for high in HIGHS]
-        curve.set_ydata(needed)
-        here.set_data([clip_high], [max(batches(old, clip_high), 0.8)])
-        return {
-            "top": top,
-            "edge": old * (1 + clip_high),
-            "room": top - old,
-            "batches": batches(old, clip_high),
-            "usual": batches(old, 0.2),
-        }
-
-    return fig, update
+@cache
+def climb(old, high):
+    """The probability after each batch, at most `GOAL`."""
+    path = [old]
+    for _ in range(STEPS):
+        path.append(min(reach(path[-1], high), GOAL))
+    return path
 
 
-EXPLORER = Explorer(
-    figure,
+def stairs(old, high):
+    """The corners of the staircase; what follows the goal lies on its last corner."""
+    path, corners = climb(old, high), [(0, old)]
+    end = min(batches(old, high), STEPS)
+    for k in range(1, STEPS + 1):
+        corners += [
+            (min(k, end), path[min(k, end) - 1]),
+            (min(k, end), path[min(k, end)]),
+        ]
+    return corners
+
+
+def draw(L, step, clip_high, old):
+    plot = Plot(
+        x=(0, STEPS),
+        y=(0.0007, 2.5),
+        x_name=L("第几批", "batch"),
+        y_name=L(
+            "一个好词元的概率（对数轴）", "probability of a good token (log axis)"
+        ),
+        x_ticks=range(0, STEPS + 1, 6),
+        y_ticks={0.001: "0.1%", 0.01: "1%", 0.1: "10%", 0.5: "50%"},
+        height=260,
+        log="y",
+    )
+    plot.rule(y=GOAL, look="dashed")
+    plot.rule(x=step, look="dotted")
+    tiles = [tile(L("第几批之后", "after batch"), str(step), "")]
+    for high, look in ((USUAL, "old"), (clip_high, "ink")):
+        plot.line(stairs(old, high), look)
+        count, now = batches(old, high), climb(old, high)[step]
+        words = f"ε₊ = {high:g}\n" + L(f"{count} 批到一半", f"{count} batches")
+        end = min(count, STEPS)
+        if (clip_high > USUAL) == (look == "ink"):  # the taller stairs: above their end
+            place, align = (end, 1.15), "center" if end < STEPS - 4 else "right"
+        else:  # below the stairs
+            middle = round(0.7 * end)
+            place, align = (middle + 1, climb(old, high)[middle] / 2.6), "left"
+        plot.text(
+            *place,
+            words,
+            f"strong {'old' if look == 'old' else ''}",
+            align=align,
+            show=look == "ink" or clip_high != USUAL,
+        )
+        tiles.append(
+            tile(
+                f"ε₊ = {high:g}",
+                number(100 * now, 1) + "%",
+                L(f"到一半要 {count} 批", f"half in {count}"),
+                look="old" if look == "old" else "",
+            )
+        )
+        plot.dot(step, now, "old" if look == "old" else "sel")
+    plot.drag(x=("step", range(STEPS + 1)))
+    plot.grip((step, 0.0007), x=("step", range(STEPS + 1)))
+    return scene(plot, tiles=tiles)
+
+
+FIGURE = Figure(
+    draw,
     dials=[
+        Dial("step", range(STEPS + 1), 8, ("批次", "batch"), kind="time"),
         Dial(
-            "clip_high",
-            HIGHS,
-            start=0.28,
-            symbol="ε₊",
-            name={"zh": "上侧裁剪范围", "en": "clip range above"},
+            "clip_high", HIGHS, 0.28, ("上侧裁剪范围", "range above"), "ε₊", fine=False
         ),
         Dial(
             "old",
             CHANCES,
-            start=0.01,
-            symbol="π_old",
-            name={"zh": "词元采样时的概率", "en": "probability when sampled"},
+            0.01,
+            ("起点概率", "at the start"),
+            "π₀",
             fine=False,
         ),
     ],
-    title={
-        "zh": "罕见的词元一批之内能升到多少",
-        "en": "How far a rare token may rise in one batch",
-    },
-    readout={
-        "zh": "推到 {top:.4f} 为止（上界 {edge:.4f}），一批至多升 {room:.4f}；"
-        "到 0.5 至少要 {batches:.0f} 批，ε₊ = 0.2 时要 {usual:.0f} 批",
-        "en": "pushed up to {top:.4f} (bound {edge:.4f}), at most {room:.4f} a batch; "
-        "to 0.5 it takes {batches:.0f} batches, with ε₊ = 0.2 {usual:.0f}",
-    },
-    alt={
-        "zh": "左图：采样时的概率与一批之内可升的幅度，虚线是 0.2；"
-        "中等概率的词元余地最大，罕见的几乎没有。"
-        "右图：升到 0.5 所需的批数随上侧范围下降，对数轴。",
-        "en": "Left: the room to rise in a batch against the probability when sampled, "
-        "0.2 dashed; the most for likely tokens, next to nothing for rare ones. "
-        "Right: batches needed to reach 0.5 against the upper range, log axis.",
-    },
+    title=(
+        "罕见的好词元每批只能爬一级，台阶多高由上界定",
+        "A rare token climbs one step a batch, and the upper bound sets its height",
+    ),
+    alt=(
+        "两条阶梯：同一个词元的概率逐批上升，灰色是上界 1.2，黑色是所选的上界。",
+        "Two staircases: the probability of one token, batch by batch, grey with an "
+        "upper bound of 1.2, black with the chosen one.",
+    ),
+    presets=[
+        Preset(("DAPO：0.28", "DAPO: 0.28"), step=8, clip_high=0.28, old=0.01),
+        Preset(("原来的 0.2", "the usual 0.2"), clip_high=0.2, old=0.01),
+        Preset(("更罕见", "a rarer token"), clip_high=0.28, old=0.001),
+        Preset(("不那么罕见", "a likelier one"), clip_high=0.28, old=0.1),
+        Preset(("放到 2 倍", "a bound of 2"), clip_high=1.0, old=0.01),
+    ],
+    note=(
+        "这是最好的情形：每一批都正好推到上界。",
+        "The best case: every batch ends exactly at its bound.",
+    ),
+    wide=True,
 )

@@ -1,12 +1,31 @@
-"""Dynamic sampling (动态采样): dead groups, and how many draws a live one costs."""
+"""Dynamic sampling (动态采样): dead groups, and what a live one costs."""
+
+from functools import cache
 
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    card,
+    dots,
+    grid,
+    legend,
+    line,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import dynamic_sampling
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-CHANCES = [0.01, *(round(0.05 * i, 2) for i in range(1, 20)), 0.99]
-SIZES = [2, 4, 8, 16, 32]
+CHANCES = [0.02, *(round(0.05 * i, 2) for i in range(1, 20)), 0.98]
+SIZES = [2, 4, 8, 16]
+GROUPS = 32
+SAMPLES = 4
 
 
 def dead_share(p, size):
@@ -14,6 +33,7 @@ def dead_share(p, size):
     return p**size + (1 - p) ** size
 
 
+@cache
 def counted_share(p, size):
     """The same by going through every number of right responses and the filter."""
     right = torch.arange(size + 1)
@@ -24,66 +44,99 @@ def counted_share(p, size):
     return count.log_prob(right.double()).exp()[~kept].sum().item()
 
 
-def figure():
-    """Left the share of dead groups, right the draws for a live one."""
-    fig, axes = canvas(1, 2, left=0.66)
-    share, draws = axes
-    (line,) = share.plot(CHANCES, CHANCES, color=COLORS["blue"])
-    (point,) = share.plot([0], [0], "o", color=COLORS["vermilion"])
-    share.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="$p$")
-    share.set(ylabel="$p^G + (1-p)^G$")
-    (curve,) = draws.plot(CHANCES, [1] * len(CHANCES), color=COLORS["blue"])
-    (here,) = draws.plot([0], [1], "o", color=COLORS["vermilion"])
-    draws.set(yscale="log", xlim=(0, 1), ylim=(0.9, 60), xlabel="$p$")
-    draws.set(ylabel=r"$\mathrm{E}[k]$")
-    draws.set_yticks([1, 10, 50], ["1", "10", "50"])
-    draws.minorticks_off()
-
-    def update(p=0.9, size=8):
-        dead = [dead_share(x, size) for x in CHANCES]
-        line.set_ydata(dead)
-        curve.set_ydata([1 / (1 - x) for x in dead])
-        now = counted_share(p, size)
-        point.set_data([p], [now])
-        here.set_data([p], [1 / (1 - now)])
-        return {"dead": now, "draws": 1 / (1 - now), "responses": size / (1 - now)}
-
-    return fig, update
+@cache
+def draws(sample):
+    """Uniform numbers, one per response; it is right where the number is below p."""
+    generator = torch.Generator().manual_seed(sample)
+    return torch.rand(GROUPS, max(SIZES), generator=generator, dtype=torch.float64)
 
 
-EXPLORER = Explorer(
-    figure,
-    dials=[
-        Dial(
-            "p",
-            CHANCES,
-            start=0.9,
-            symbol="p",
-            name={"zh": "答对的概率", "en": "chance of a right response"},
+@cache
+def batch(p, size, sample):
+    """How many are right in each group, and which groups the filter keeps."""
+    right = draws(sample)[:, :size] < p
+    groups = torch.arange(GROUPS).repeat_interleave(size)
+    kept = dynamic_sampling(right.double().flatten(), groups)[::size]
+    return right.sum(1).tolist(), kept.tolist()
+
+
+def draw(L, p, size, sample):
+    right, kept = batch(p, size, sample)
+    drawn = [
+        dots(k, size, look="" if live else "off")
+        for k, live in zip(right, kept, strict=True)
+    ]
+    share = counted_share(p, size)
+    curve = Plot(
+        x=(0, 1),
+        y=(0, 1),
+        x_name=L("一条回答答对的概率 p", "chance p that a response is right"),
+        y_name=L("死组的份额", "share of dead groups"),
+        x_ticks=[0, 0.5, 1],
+        y_ticks={0: "0%", 0.5: "50%", 1: "100%"},
+        height=150,
+    )
+    curve.line([(x / 50, dead_share(x / 50, size)) for x in range(51)])
+    curve.drag(x=("p", CHANCES))
+    curve.grip((p, share), x=("p", CHANCES))
+    dead = GROUPS - sum(kept)
+    keys = legend(
+        ("up dot", L("对", "right")),
+        ("down dot hollow", L("错", "wrong")),
+        ("gone dot", L("死组：全一样", "dead group: all alike")),
+    )
+    again = card(L("再采一批", "sample again"), flip="sample", pressed=False)
+    return scene(
+        side(
+            stack(line(keys, again), grid(*drawn, columns=4)),
+            curve,
+            shares=(1.5, 1),
         ),
+        tiles=[
+            tile(
+                L("这一批白采的组", "wasted in this batch"),
+                f"{dead}/{GROUPS}",
+                look="down" if dead else "",
+            ),
+            tile(L("平均白采", "wasted on average"), number(100 * share, 0) + "%"),
+            tile(
+                L("一个活组要采", "responses per live group"),
+                number(size / (1 - share), 0),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
+        Dial("p", CHANCES, 0.9, ("答对的概率", "chance to be right"), "p"),
         Dial(
             "size",
             SIZES,
-            start=8,
-            symbol="G",
-            name={"zh": "组大小", "en": "group size"},
-            fine=False,
+            8,
+            ("组大小", "group size"),
+            "G",
+            kind="choice",
+            options=[(str(g),) * 2 for g in SIZES],
         ),
+        Dial("sample", range(1, SAMPLES + 1), 1, ("样本", "sample"), kind="hidden"),
     ],
-    title={
-        "zh": "死组的份额，和一个活组的代价",
-        "en": "The share of dead groups and the price of a live one",
-    },
-    readout={
-        "zh": "{dead:.1%} 的组全对或全错；平均采 {draws:.2f} 组"
-        "（{responses:.0f} 条回答）得到一个有用的组",
-        "en": "{dead:.1%} of the groups are all right or all wrong; a useful group "
-        "costs {draws:.2f} draws ({responses:.0f} responses) on average",
-    },
-    alt={
-        "zh": "左图：死组的概率随答对概率变化，两端高中间低。"
-        "右图：得到一个活组平均要采几组，两端急升，对数轴。",
-        "en": "Left: the chance of a dead group against the pass rate, high at both "
-        "ends. Right: expected draws for a live group, steep at both ends, log axis.",
-    },
+    title=(
+        "题太易或太难，一组回答全一样，这一组就白采了",
+        "When all responses of a group agree, it was sampled for nothing",
+    ),
+    alt=(
+        "三十二组回答的点阵，死组画成灰色；旁边是死组的份额随答对概率的变化，"
+        "两端高，中间低。",
+        "Thirty-two groups of responses as dots, dead groups grey; beside them the "
+        "share of dead groups over the chance to be right, high at both ends.",
+    ),
+    presets=[
+        Preset(("九成答对", "nine in ten right"), p=0.9, size=8),
+        Preset(("一半答对", "half right"), p=0.5, size=8),
+        Preset(("很难的题", "a very hard one"), p=0.02, size=8),
+        Preset(("组加大到 16", "groups of 16"), p=0.9, size=16),
+    ],
+    wide=True,
 )

@@ -1,160 +1,168 @@
-"""Discounting over two turns (轮次) with a tool's words between them: three rules."""
+"""Three clocks of a discount (折扣按什么计步), with a calculator's words between."""
 
-import functools
+from functools import cache
 
 import torch
 
+from explorer import Dial, Figure, Preset, chip, number, row, scene, shade
 from tokencredit import discounted_return, turn_gae
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-GAMMAS = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0]
-WRITTEN = [1, 2, 3, 4, 5, 6]  # tokens of each action
-TOOL = [0, 1, 2, 4, 6, 9, 12]  # tokens of the tool's first output
-BEFORE, AFTER = 3, 2  # system and first observation; the tool's last words
-WIDTH = BEFORE + max(WRITTEN) + max(TOOL) + max(WRITTEN) + AFTER
-RULES = ("action", "every", "turn")
+GAMMAS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 1.0]
+TOOL = [0, 1, 3, 10, 30, 100]  # tokens of the calculator's first output
+TURNS = ("9+5+7=", "9−5+7=", "$")  # what the policy writes
+SECOND = 3  # tokens of the calculator's second output
+CLOCKS = ("action", "every", "turn")
 
 
-def masks(written, tool):
-    """Who wrote what, as `[1, T]`: the mask, and the last token of each turn."""
-    parts = [
-        (BEFORE, False),
-        (written, True),
-        (tool, False),
-        (written, True),
-        (AFTER, False),
-    ]
-    live = [who for count, who in parts for _ in range(count)]
-    mask = torch.tensor([live])
-    ends = torch.zeros_like(mask)
-    ends[0, BEFORE + written - 1] = True
-    ends[0, BEFORE + written + tool + written - 1] = True
-    return mask, ends
+def pieces(tool):
+    """Lengths of what the policy and the calculator write in turn (作者交替)."""
+    first, second, last = map(len, TURNS)
+    return [(first, True), (tool, False), (second, True), (SECOND, False), (last, True)]
 
 
-@functools.cache
-def credits(gamma, written, tool):
-    """Return of every token under three rules, reward 1 on the last action token.
+@cache
+def clocks(tool):
+    """Steps from each action token to the reward, by each clock (三种计步).
 
     Args:
-        gamma: discount.
-        written: tokens of each of the two actions.
-        tool: tokens of the tool's output between them.
+        tool: tokens of the calculator's first output.
 
     Returns:
-        one list per rule: per action token (masked tokens take no step), per token
-        of any kind, per turn; 0 where masked.
+        one list per clock, over the action tokens: how many action tokens, tokens of
+        any kind, and turns are still to come.
     """
-    mask, ends = masks(written, tool)
-    rewards = torch.zeros(mask.shape, dtype=torch.float64)
-    rewards[0, ends[0].nonzero()[-1]] = 1.0
-    action = discounted_return(rewards, mask, gamma=gamma)
-    every = torch.where(mask, discounted_return(rewards, gamma=gamma), 0.0)
-    turn = turn_gae(
-        rewards, torch.zeros_like(rewards), mask, ends, lam=1.0, turn_gamma=gamma
-    )
+    who = [own for count, own in pieces(tool) for _ in range(count)]
+    turn = [k for k, words in enumerate(TURNS) for _ in words]
+    places = [t for t, own in enumerate(who) if own]
     return {
-        "action": action[0].tolist(),
-        "every": every[0].tolist(),
-        "turn": turn[0].tolist(),
+        "action": [len(places) - 1 - k for k in range(len(places))],
+        "every": [places[-1] - t for t in places],
+        "turn": [turn[-1] - k for k in turn],
     }
 
 
-def figure():
-    """Left the return of every token, right the first action token's over gamma."""
-    fig, (left, right) = canvas(1, 2)
-    left.set(xlim=(-0.5, WIDTH - 0.5), ylim=(0, 1.18), xlabel="$t$", ylabel="$G_t$")
-    gaps = [
-        left.axvspan(0, 1, color=COLORS["light"], alpha=0.6, lw=0) for _ in range(3)
-    ]
-    bars = left.bar(range(WIDTH), [0.0] * WIDTH, width=0.7, color=COLORS["blue"])
-    (every,) = left.plot([], [], "_", color=COLORS["vermilion"], markersize=7)
-    (turn,) = left.plot([], [], ".", color=COLORS["green"], markersize=5)
-    right.set(xlim=(0.48, 1.02), ylim=(0, 1.18), xlabel=r"$\gamma$")
-    right.set_ylabel("$G$")
-    signs = {
-        "action": (r"$\gamma^{\,c}$", "blue"),
-        "every": (r"$\gamma^{\,l}$", "vermilion"),
-        "turn": (r"$\gamma^{\,k}$", "green"),
+@cache
+def credits(gamma, tool):
+    """Return of each action token with a reward of 1 on the last (回报).
+
+    Args:
+        gamma: discount per step, whatever counts as one.
+        tool: tokens of the calculator's first output.
+
+    Returns:
+        one list per clock, over the action tokens.
+    """
+    who = [own for count, own in pieces(tool) for _ in range(count)]
+    mask, ends = torch.tensor([who]), torch.zeros(1, len(who), dtype=torch.bool)
+    end = 0
+    for count, own in pieces(tool):  # a turn ends even where the tool writes nothing
+        end += count
+        ends[0, end - 1] |= own
+    rewards = torch.zeros(mask.shape, dtype=torch.float64)
+    rewards[0, -1] = 1.0
+    nothing = torch.zeros_like(rewards)
+    found = {
+        "action": discounted_return(rewards, mask, gamma=gamma),
+        "every": discounted_return(rewards, gamma=gamma),
+        "turn": turn_gae(rewards, nothing, mask, ends, lam=1.0, turn_gamma=gamma),
     }
-    curves = {}
-    for place, (rule, (sign, color)) in enumerate(signs.items()):
-        (curves[rule],) = right.plot([], [], color=COLORS[color])
-        right.text(0.52 + 0.09 * place, 1.06, sign, color=COLORS[color])
-    (here,) = right.plot([0, 0], [0, 1], ":", color=COLORS["grey"])
-
-    def update(gamma=0.9, tool=4, written=3):
-        written, tool = int(written), int(tool)
-        found = credits(gamma, written, tool)
-        mask, _ = masks(written, tool)
-        live = mask[0].nonzero().ravel().tolist()
-        edges = [
-            (0, BEFORE),
-            (BEFORE + written, tool),
-            (BEFORE + written + tool + written, AFTER),
-        ]
-        for gap, (start, count) in zip(gaps, edges, strict=True):
-            gap.set_bounds(start - 0.5, 0, count, 1)
-        for t, bar in enumerate(bars):
-            bar.set_height(found["action"][t] if t in live else 0.0)
-        places = live + live[-1:] * (2 * max(WRITTEN) - len(live))  # always as many
-        every.set_data(places, [found["every"][t] for t in places])
-        turn.set_data(places, [found["turn"][t] for t in places])
-        first = {
-            rule: [credits(g, written, tool)[rule][BEFORE] for g in GAMMAS]
-            for rule in RULES
-        }
-        for rule, curve in curves.items():
-            curve.set_data(GAMMAS, first[rule])
-        here.set_xdata([gamma, gamma])
-        return {rule: found[rule][BEFORE] for rule in RULES}
-
-    return fig, update
+    return {clock: x[mask].tolist() for clock, x in found.items()}
 
 
-EXPLORER = Explorer(
-    figure,
-    dials=[
-        Dial(
-            "gamma",
-            GAMMAS,
-            start=0.9,
-            symbol="γ",
-            name={"zh": "折扣因子", "en": "discount"},
+def draw(L, gamma, tool):
+    counts, found = clocks(int(tool)), credits(gamma, int(tool))
+    gaps = {
+        "action": ("0", "0"),
+        "every": (f"+{tool:g}", f"+{SECOND}"),
+        "turn": ("+1", "+1"),
+    }
+
+    def spread(own, between):
+        """The chips of a row: the policy's, with the calculator's in between."""
+        own, chips = list(own), []
+        for k, words in enumerate(TURNS):
+            chips += own[: len(words)]
+            own = own[len(words) :]
+            chips += between[k : k + 1]
+        return chips
+
+    def env(word):
+        return chip(word, trained=False)
+
+    heads = spread(
+        [chip(w, trained=False, look="plain") for words in TURNS for w in words],
+        [env(f"×{n:g}") for n in (tool, SECOND)],
+    )
+    names = {
+        "action": (
+            L("按动作词元", "action tokens"),
+            L("计算器写的不算", "the tool's are skipped"),
         ),
+        "every": (
+            L("按所有词元", "all tokens"),
+            L("谁写的都算", "whoever wrote them"),
+        ),
+        "turn": (
+            L("按轮次", "turns"),
+            L("一次发言算一步", "one step per turn"),
+        ),
+    }
+    drawn = [row(L("轨迹", "trajectory"), heads, sub="9□5□7=11?", look="heads")]
+    for clock in CLOCKS:
+        label, sub = names[clock]
+        own = [
+            chip(str(count), credit=shade(credit), push=credit)
+            for count, credit in zip(counts[clock], found[clock], strict=True)
+        ]
+        drawn.append(
+            row(
+                label,
+                spread(own, [env(word) for word in gaps[clock]]),
+                number(found[clock][0], 3),
+                sub=sub,
+                end_sub=L("第一个词元", "first token"),
+                look="up",
+            )
+        )
+    return scene(*drawn)
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
+        Dial("gamma", GAMMAS, 0.9, ("折扣因子", "discount"), "γ"),
         Dial(
             "tool",
             TOOL,
-            start=4,
-            symbol="o",
-            name={"zh": "工具输出的词元数", "en": "tokens of the tool's output"},
-        ),
-        Dial(
-            "written",
-            WRITTEN,
-            start=3,
-            symbol="n",
-            name={"zh": "每个动作的词元数", "en": "tokens of each action"},
+            3,
+            ("计算器写的词元", "the tool's tokens"),
+            "n",
         ),
     ],
-    title={
-        "zh": "两轮轨迹：折扣按什么计步",
-        "en": "Two turns: what counts as a step of the discount",
-    },
-    readout={
-        "zh": "第一个动作词元的回报：按动作词元 {action:.3f}，"
-        "按所有词元 {every:.3f}，按轮次 {turn:.3f}",
-        "en": "return of the first action token: per action token {action:.3f}, per "
-        "token of any kind {every:.3f}, per turn {turn:.3f}",
-    },
-    alt={
-        "zh": "左图：两轮轨迹中每个词元的回报。灰底是环境写的词元；蓝柱按动作词元折扣，"
-        "橙色横线按所有词元折扣，绿点按轮次折扣。"
-        "右图：第一个动作词元的回报随折扣因子变化的三条曲线，点线是当前的折扣因子。",
-        "en": "Left: the return of each token of a two-turn trajectory. Grey ground "
-        "marks tokens of the environment; blue bars discount per action token, "
-        "vermilion dashes per token of any kind, green dots per turn. Right: the "
-        "return of the first action token against the discount under the three rules, "
-        "with a dotted line at the current discount.",
-    },
+    title=(
+        "同一个 γ，按什么计步，第一个词元的功劳就差出几倍",
+        "With the same γ, the first token's credit depends on what counts as a step",
+    ),
+    alt=(
+        "一条多轮轨迹，三行计数：从每个词元到奖励还有几个动作词元、几个词元、几个轮次。"
+        "底色是打折以后的回报，行末是第一个词元的回报。",
+        "A trajectory with three rows of counters: how many action tokens, tokens of "
+        "any kind, and turns lie between each token and the reward. The fill is the "
+        "discounted return; at the end of a row that of the first token.",
+    ),
+    presets=[
+        Preset(("计算器写 3 个词元", "the calculator writes 3"), gamma=0.9, tool=3),
+        Preset(
+            ("换成啰嗦的工具：100 个", "a talkative tool: 100"), gamma=0.9, tool=100
+        ),
+        Preset(("没有输出", "no output at all"), gamma=0.9, tool=0),
+        Preset(("γ = 0.99", "γ = 0.99"), gamma=0.99, tool=100),
+        Preset(("γ = 1：三行相同", "γ = 1: all the same"), gamma=1.0, tool=100),
+    ],
+    note=(
+        "格子里的数是到奖励还有几步，柱高和底色是回报。灰色两列是计算器写的词元。",
+        "A number says how many steps away the reward is; bar and fill are the return. "
+        "The two grey columns are the tool's tokens.",
+    ),
+    wide=True,
 )

@@ -1,24 +1,36 @@
 """Advantages of GAE, and their bias and variance against a known truth (偏差与方差)."""
 
-import functools
 import math
+from functools import cache
 
 import torch
 import torch.nn.functional as F
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import gae
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
 LENGTH = 7  # tokens of a response
 GOOD = 0.6  # probability that the policy writes a good token
-EXAMPLE = (1, 0, 1, 1, 0, 1, 0)  # the response of the left panel: it passes
-RESPONSES = 64  # averaged in the right panel
-GAMMAS = [0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 1.0]
+EXAMPLE = (1, 0, 1, 1, 0, 1, 0)  # the response on the left: it passes
+COUNTS = [16, 64, 256, 1024]  # responses that are averaged
+GAMMAS = [0.8, 0.95, 1.0]
 LAMS = [round(0.05 * i, 2) for i in range(21)]
-CRITICS = [0.3, 0.45, 0.6]
+CRITICS = {"exact": GOOD, "stale": 0.3, "zero": None}  # the policy that it evaluates
+TOP = 1.15  # of the axis of errors
 
 
-@functools.cache
+@cache
 def world():
     """Every response of the small world (小世界), with its probability.
 
@@ -37,7 +49,7 @@ def world():
     return tokens, prob, rewards, state
 
 
-@functools.cache
+@cache
 def exact_values(good, gamma):
     """Values of all states (价值) when good tokens have probability `good`.
 
@@ -64,7 +76,7 @@ def exact_values(good, gamma):
     return torch.linalg.solve(system, pay.ravel())
 
 
-@functools.cache
+@cache
 def true_gradient():
     """Gradient of P(pass) with respect to one logit per state (真梯度), by autograd."""
     tokens, _, rewards, state = world()
@@ -76,35 +88,36 @@ def true_gradient():
     return torch.autograd.grad(chance, logits)[0]
 
 
-@functools.cache
+@cache
 def advantages(gamma, lam, critic):
     """Advantages of every response `[N, T]`, by the course's `gae`.
 
     Args:
         gamma: discount.
         lam: GAE's mixing dial.
-        critic: good-token probability of the policy that the critic evaluates.
+        critic: one of CRITICS.
 
     Returns:
         `[N, T]`, float64.
     """
     _, _, rewards, state = world()
-    values = exact_values(critic, gamma)[state]
+    good = CRITICS[critic]
+    values = 0 * rewards if good is None else exact_values(good, gamma)[state]
     return gae(rewards, values, gamma=gamma, lam=lam)
 
 
-@functools.cache
+@cache
 def bias_variance(gamma, lam, critic):
     """Squared bias and variance of one response's policy gradient, both exact.
 
-    In units of the squared length of the true gradient (gamma = 1). One response
+    In units of the squared norm of the true gradient (gamma = 1). One response
     estimates g = sum_t A_t grad log pi(a_t | s_t); the expectation runs over all
     responses.
 
     Args:
         gamma: discount.
         lam: GAE's mixing dial.
-        critic: good-token probability of the policy that the critic evaluates.
+        critic: one of CRITICS.
 
     Returns:
         (squared bias, variance).
@@ -121,103 +134,144 @@ def bias_variance(gamma, lam, critic):
     return bias2.item(), variance.item()
 
 
-def figure():
-    """Left one response's advantages, right bias and variance over lambda."""
-    fig, (left, right) = canvas(1, 2, left=0.62)
+def bars(L, gamma, lam, critic):
+    """The advantages of one response, with marks at the true ones."""
     row = sum(bit << t for t, bit in enumerate(EXAMPLE))
-    true = advantages(1.0, 0.0, GOOD)[row].tolist()
-    left.set(xlim=(-0.6, LENGTH - 0.4), ylim=(-0.25, 1.0))
-    left.set(xlabel="$t$", ylabel="$A_t$")
-    left.set_xticks(range(LENGTH), [f"{'✗✓'[bit]}" for bit in EXAMPLE])
-    left.axhline(0, color=COLORS["grey"], linewidth=0.6)
-    bars = left.bar(range(LENGTH), [0.0] * LENGTH, width=0.6, color=COLORS["blue"])
-    left.hlines(
-        true,
-        [t - 0.4 for t in range(LENGTH)],
-        [t + 0.4 for t in range(LENGTH)],
-        color=COLORS["vermilion"],
-        linewidth=2,
+    true = advantages(1.0, 0.0, "exact")[row].tolist()
+    given = advantages(gamma, lam, critic)[row].tolist()
+    plot = Plot(
+        x=(-0.6, LENGTH - 0.4),
+        y=(-0.45, 1.05),
+        x_name=L("七个词元，✓ 写好，✗ 写坏", "seven tokens, ✓ good, ✗ bad"),
+        y_name=L("优势", "advantage"),
+        x_ticks={t: "✗✓"[bit] for t, bit in enumerate(EXAMPLE)},
+        y_ticks=[0, 0.5, 1],
+        height=200,
     )
-    left.text(-0.5, 0.9, r"$A_t$", color=COLORS["blue"])
-    left.text(-0.5, 0.78, r"$A^\pi$", color=COLORS["vermilion"])
-    right.set(xlim=(-0.02, 1.02), ylim=(0, 0.7), xlabel=r"$\lambda$")
-    names = {
-        r"$b^2$": COLORS["vermilion"],
-        rf"$\sigma^2$ / {RESPONSES}": COLORS["blue"],
-        rf"$b^2 + \sigma^2$ / {RESPONSES}": COLORS["ink"],
-    }
-    curves = []
-    for place, (name, color) in enumerate(names.items()):
-        curves += right.plot([], [], color=color, linewidth=2)
-        right.text(0.03, 0.64 - 0.06 * place, name, color=color)
-    (marker,) = right.plot([0, 0], [0, 0.7], "--", color=COLORS["grey"], linewidth=1)
-
-    def update(gamma=1.0, lam=0.95, q=0.3):
-        heights = advantages(gamma, lam, q)[row].tolist()
-        for bar, height in zip(bars, heights, strict=True):
-            bar.set_height(height)
-        pairs = [bias_variance(gamma, x, q) for x in LAMS]
-        bias2 = [b for b, _ in pairs]
-        noise = [v / RESPONSES for _, v in pairs]
-        total = [b + n for b, n in zip(bias2, noise, strict=True)]
-        for curve, numbers in zip(curves, (bias2, noise, total), strict=True):
-            curve.set_data(LAMS, numbers)
-        marker.set_xdata([lam, lam])
-        now_bias2, now_variance = bias_variance(gamma, lam, q)
-        return {
-            "bias2": now_bias2,
-            "noise": now_variance / RESPONSES,
-            "total": now_bias2 + now_variance / RESPONSES,
-            "best": LAMS[total.index(min(total))],
-        }
-
-    return fig, update
+    plot.rule(y=0)
+    for t, (height, truth) in enumerate(zip(given, true, strict=True)):
+        look = "up" if height >= 0 else "down"
+        plot.area(t - 0.3, t + 0.3, 0, height, f"{look} pale")
+        plot.line([(t - 0.42, truth), (t + 0.42, truth)], "ink")
+    plot.text(
+        -0.5, 0.95, L("柱：估计的优势", "bars: the estimate"), "quiet", align="left"
+    )
+    plot.text(
+        -0.5, 0.8, L("横线：真优势", "lines: the true one"), "strong", align="left"
+    )
+    return plot
 
 
-EXPLORER = Explorer(
-    figure,
+@cache
+def errors(gamma, critic, responses):
+    """Squared bias, variance over the responses, and their sum, at each lambda."""
+    pairs = [bias_variance(gamma, lam, critic) for lam in LAMS]
+    return [(b, v / responses, b + v / responses) for b, v in pairs]
+
+
+def draw(L, lam, critic, responses, gamma):
+    found = errors(gamma, critic, responses)
+    bias2, variance = bias_variance(gamma, lam, critic)
+    noise, total = variance / responses, bias2 + variance / responses
+    best = min(range(len(LAMS)), key=lambda k: found[k][2])
+    plot = Plot(
+        x=(-0.03, 1.03),
+        y=(0, TOP),
+        x_name="λ",
+        y_name=L("误差", "error"),
+        x_ticks=[0, 0.5, 1],
+        y_ticks=[0, 0.5, 1],
+        height=200,
+    )
+    for k, look in enumerate(("alt", "old", "ink")):
+        points = [(x, min(e[k], 2 * TOP)) for x, e in zip(LAMS, found, strict=True)]
+        plot.line(points, look)
+    plot.rule(x=lam, look="dotted")
+    plot.dot(LAMS[best], found[best][2], "ink")
+    plot.dot(lam, min(total, TOP), "sel")
+    plot.drag(x=("lam", LAMS))
+    return scene(
+        side(
+            bars(L, gamma, lam, critic),
+            stack(
+                plot,
+                legend(
+                    ("alt line", L("偏差平方 b²", "squared bias b²")),
+                    ("old line", L("方差 σ²/N", "variance σ²/N")),
+                    ("ink line", L("两者之和，黑点最低", "sum, lowest at the dot")),
+                ),
+            ),
+            shares=(1, 1.1),
+        ),
+        tiles=[
+            tile(
+                L("偏差平方 b²", "squared bias b²"),
+                number(bias2),
+                L("再多回答也消不掉", "more data do not help"),
+                look="alt",
+            ),
+            tile(
+                L("方差 σ²/N", "variance σ²/N"),
+                number(noise),
+                L(f"{responses} 条取平均", f"mean of {responses}"),
+                look="old",
+            ),
+            tile(
+                L("总误差", "total error"),
+                number(total),
+                L("1：等于没有梯度", "1: no gradient"),
+            ),
+            tile(
+                L("此时最好的 λ", "best λ here"),
+                f"{LAMS[best]:.2f}",
+                L("总误差 ", "total ") + number(found[best][2]),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
+        Dial("lam", LAMS, 0.0, ("GAE 参数", "GAE parameter"), "λ"),
         Dial(
-            "gamma",
-            GAMMAS,
-            start=1.0,
-            symbol="γ",
-            name={"zh": "折扣因子", "en": "discount"},
+            "critic",
+            list(CRITICS),
+            "stale",
+            ("价值网络", "critic"),
+            fmt="",
+            kind="choice",
+            options=[("精确", "exact"), ("过时", "stale"), ("恒为 0", "always 0")],
         ),
-        Dial(
-            "lam",
-            LAMS,
-            start=0.95,
-            symbol="λ",
-            name={"zh": "GAE 参数", "en": "GAE parameter"},
-        ),
-        Dial(
-            "q",
-            CRITICS,
-            start=0.3,
-            symbol="q",
-            name={
-                "zh": "价值网络评估的旧策略（0.6 为精确）",
-                "en": "older policy the critic evaluates (0.6: exact)",
-            },
-        ),
+        Dial("responses", COUNTS, 64, ("回答条数", "responses"), "N", fine=False),
+        Dial("gamma", GAMMAS, 1.0, ("折扣因子", "discount"), "γ", fine=False),
     ],
-    title={
-        "zh": "每个词元的优势，以及估计的偏差与方差",
-        "en": "Advantages per token; bias and variance of the estimate",
-    },
-    readout={
-        "zh": "偏差 b² {bias2:.3f} + 方差 σ²/64 {noise:.3f} = {total:.3f}；"
-        "此时最好的 λ 是 {best:.2f}",
-        "en": "bias b² {bias2:.3f} + variance σ²/64 {noise:.3f} = {total:.3f}; "
-        "the best λ here is {best:.2f}",
-    },
-    alt={
-        "zh": "左图：一个通过的回答里七个词元的优势柱，短横线是真优势。"
-        "右图：偏差平方、方差除以 64 与两者之和随 λ 变化的三条曲线，"
-        "竖线是当前的 λ。",
-        "en": "Left: bars for the advantages of the seven tokens of one passing "
-        "response, dashes at the true advantages. Right: squared bias, variance over "
-        "64 and their sum as curves over λ, with a vertical line at the current λ.",
-    },
+    title=(
+        "λ 增大，价值网络带来的偏差变小，结尾带来的方差变大",
+        "A larger λ has less bias from the critic and more variance from the outcome",
+    ),
+    alt=(
+        "左图：一条通过的回答里七个词元的优势柱，横线是真优势。右图：偏差平方、方差除"
+        "以 N、两者之和随 λ 变化的三条曲线。",
+        "Left: bars for the advantages of the seven tokens of a passing response, with "
+        "lines at the true ones. Right: squared bias, variance over N and their sum as "
+        "curves over λ.",
+    ),
+    presets=[
+        Preset(
+            ("过时，λ = 0", "stale, λ = 0"),
+            lam=0.0,
+            critic="stale",
+            responses=64,
+            gamma=1.0,
+        ),
+        Preset(("过时，λ = 1", "stale, λ = 1"), lam=1.0, critic="stale", gamma=1.0),
+        Preset(("精确，λ = 0", "exact, λ = 0"), lam=0.0, critic="exact", gamma=1.0),
+        Preset(("恒为 0，λ = 1", "always 0, λ = 1"), lam=1.0, critic="zero", gamma=1.0),
+        Preset(
+            ("1024 条回答", "1024 responses"), lam=0.95, critic="stale", responses=1024
+        ),
+        Preset(("γ = 0.8", "γ = 0.8"), lam=1.0, critic="exact", gamma=0.8),
+    ],
+    wide=True,
 )

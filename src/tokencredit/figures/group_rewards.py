@@ -1,19 +1,38 @@
 """A group of rewards (一组奖励): advantages with and without the std; their pull."""
 
+from functools import cache
+
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    card,
+    grid,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import group_relative
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
 SIZE = 5  # responses in the group
+RIGHT = "9−5+7"
+WRONG = ["9+5+7", "9+5−7", "9−5−7", "9+5+7", "9+5−7"]
 START = (1, 0, 0, 0, 0)
 
 
+@cache
 def advantages(rewards, scale):
     """Advantages (优势) of one group, by the course's function.
 
     Args:
-        rewards: the rewards of the group, a list of numbers.
+        rewards: the rewards of the group, a tuple of numbers.
         scale: divide by the standard deviation of the group.
 
     Returns:
@@ -29,84 +48,137 @@ def pull(scores):
     return sum(abs(score) for score in scores) / len(scores)
 
 
-def figure():
-    """Left the advantages of each response, right the pull of the question over q."""
-    fig, (left, right) = canvas(1, 2)
-    places = range(SIZE)
-    plain = left.bar(
-        [k - 0.2 for k in places], [0.0] * SIZE, 0.36, color=COLORS["grey"]
+def group(right):
+    """A group with so many right responses."""
+    return (1.0,) * right + (0.0,) * (SIZE - right)
+
+
+def draw(L, r1, r2, r3, r4, r5):
+    rewards = tuple(float(r) for r in (r1, r2, r3, r4, r5))
+    right = int(sum(rewards))
+    plain, scaled = (advantages(rewards, scale) for scale in (False, True))
+    dead = right in (0, SIZE)
+    cards = [
+        card(
+            RIGHT if reward else WRONG[k],
+            flip=f"r{k + 1}",
+            pressed=bool(reward),
+            mark="✓" if reward else "✗",
+            look="up" if reward else "down",
+        )
+        for k, reward in enumerate(rewards)
+    ]
+    arrows = Plot(x=(0, SIZE), y=(-2.3, 2.3), height=150, axes=False)
+    arrows.rule(y=0)
+    for k, (low, high) in enumerate(zip(plain, scaled, strict=True)):
+        look = "up" if high > 0 else "down"
+        arrows.arrow(k + 0.36, 0, k + 0.36, low, "old", show=not dead)
+        arrows.arrow(k + 0.58, 0, k + 0.58, high, look, show=not dead)
+        words = "0" if dead else number(high, sign=True)
+        side_y = -0.5 if high > 0 else 0.5
+        arrows.text(k + 0.5, side_y, words, "quiet" if dead else look)
+    arrows.area(0, SIZE, -2.3, 2.3, "off", show=dead)
+    same = L(
+        "全对或全错：没有可比的，没有梯度", "all alike: nothing to compare, no gradient"
     )
-    scaled = left.bar(
-        [k + 0.2 for k in places], [0.0] * SIZE, 0.36, color=COLORS["blue"]
+    arrows.text(SIZE / 2, 1.3, same, "boxed strong", show=dead)
+    curve = Plot(
+        x=(-0.06, 1.06),
+        y=(0, 1.12),
+        x_name=L("这一组答对的比例", "share of right responses"),
+        y_name=L("拉力：优势大小的平均", "pull: mean size of the advantages"),
+        x_ticks={k / SIZE: f"{k}/{SIZE}" for k in range(SIZE + 1)},
+        y_ticks=[0, 0.5, 1],
+        height=150,
     )
-    left.axhline(0, color=COLORS["ink"], linewidth=0.6)
-    left.set(xlim=(-0.6, SIZE - 0.4), ylim=(-2.2, 2.2), ylabel="$A_i$")
-    left.set_xticks(places, [f"$R_{k + 1}$" for k in places])
-    left.text(4.4, 1.85, r"$R - \mu$", color=COLORS["grey"], ha="right")
-    left.text(4.4, 1.5, r"$(R - \mu)/\sigma$", color=COLORS["blue"], ha="right")
-    dots = []
-    shares = [k / SIZE for k in range(SIZE + 1)]
-    groups = [[1.0] * k + [0.0] * (SIZE - k) for k in range(SIZE + 1)]
-    for scale, color in ((False, "grey"), (True, "blue")):
-        heights = [pull(advantages(group, scale)) for group in groups]
-        right.plot(shares, heights, "--", color=COLORS[color], linewidth=1)
-        right.plot(shares, heights, ".", color=COLORS[color])
-        (dot,) = right.plot([0], [0], "o", color=COLORS[color], markersize=9)
-        dots.append(dot)
-    right.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.1), xlabel="$q$")
-    right.set_ylabel(r"$\overline{|A|}$")
+    for scale, look in ((False, "old"), (True, "ink")):
+        heights = [pull(advantages(group(k), scale)) for k in range(SIZE + 1)]
+        places = [k / SIZE for k in range(SIZE + 1)]
+        curve.line(list(zip(places, heights, strict=True)), look)
+    curve.text(0.5, 0.99, L("除以标准差", "divided by the std"), "strong")
+    curve.text(0.5, 0.18, L("只减均值", "mean subtracted only"), "old")
+    curve.dot(right / SIZE, pull(plain), "old")
+    curve.dot(right / SIZE, pull(scaled), "sel")
+    size = (
+        ("0", "0") if dead else tuple(number(f(scaled), sign=True) for f in (max, min))
+    )
+    return scene(
+        side(
+            stack(
+                caption(
+                    L(
+                        "提示 9□5□7=11? 的五条回答。点一下改判。",
+                        "Five responses to 9□5□7=11? Click one to re-judge it.",
+                    )
+                ),
+                grid(*cards, columns=SIZE),
+                arrows,
+                legend(
+                    ("old line", L("奖励 − 均值", "reward − mean")),
+                    ("up line", L("再 ÷ 标准差：对", "then ÷ std: right")),
+                    ("down line", L("错", "wrong")),
+                ),
+            ),
+            curve,
+            shares=(1.25, 1),
+        ),
+        tiles=[
+            tile(L("答对", "right"), f"{right}/{SIZE}", ""),
+            tile(
+                L("对的优势", "A, if right"),
+                size[0],
+                "",
+                look="off" if dead else "up",
+            ),
+            tile(
+                L("错的优势", "A, if wrong"),
+                size[1],
+                "",
+                look="off" if dead else "down",
+            ),
+            tile(
+                L("拉力", "pull"),
+                number(pull(scaled)),
+                L("不除：", "plain: ") + number(pull(plain)),
+            ),
+        ],
+    )
 
-    def update(r1=1, r2=0, r3=0, r4=0, r5=0):
-        rewards = [float(r) for r in (r1, r2, r3, r4, r5)]
-        q = sum(rewards) / SIZE
-        sizes = []
-        for bars, dot, scale in zip((plain, scaled), dots, (False, True), strict=True):
-            scores = advantages(rewards, scale)
-            for bar, score in zip(bars, scores, strict=True):
-                bar.set_height(score)
-            dot.set_data([q], [pull(scores)])
-            sizes.append(scores)
-        return {
-            "q": q,
-            "up": max(sizes[1]),
-            "down": min(sizes[1]),
-            "plain": pull(sizes[0]),
-            "scaled": pull(sizes[1]),
-        }
 
-    return fig, update
+def state(*rewards):
+    return {f"r{k + 1}": reward for k, reward in enumerate(rewards)}
 
 
-EXPLORER = Explorer(
-    figure,
+FIGURE = Figure(
+    draw,
     dials=[
         Dial(
             f"r{k + 1}",
             [0, 1],
-            start=START[k],
-            symbol=f"R{k + 1}",
-            name={"zh": f"第 {k + 1} 条回答对不对", "en": f"is response {k + 1} right"},
+            START[k],
+            (f"第 {k + 1} 条回答", f"response {k + 1}"),
+            f"R{k + 1}",
+            kind="hidden",
         )
         for k in range(SIZE)
     ],
-    title={
-        "zh": "一组奖励变成优势：除不除以标准差",
-        "en": "From a group's rewards to advantages, with and without the std",
-    },
-    readout={
-        "zh": "答对的比例 {q:.2f}；除以标准差后，最大的优势 {up:+.2f}，"
-        "最小的 {down:+.2f}；整组的拉力：不除 {plain:.2f}，除 {scaled:.2f}",
-        "en": "share right {q:.2f}; divided by the std the largest advantage is "
-        "{up:+.2f}, the smallest {down:+.2f}; pull of the group: plain {plain:.2f}, "
-        "divided {scaled:.2f}",
-    },
-    alt={
-        "zh": "左：五条回答的优势，灰柱只减均值，蓝柱再除以标准差。"
-        "右：整组优势的平均大小随答对比例的变化，灰色不除、蓝色除以标准差，"
-        "大圆点是当前这一组。",
-        "en": "Left: the advantages of five responses, grey bars centred only, blue "
-        "bars divided by the standard deviation as well. Right: the mean size of the "
-        "group's advantages over the share of right responses, grey and blue likewise, "
-        "a large dot at the current group.",
-    },
+    title=(
+        "同题的回答互为基线：稀有的那一种，一条顶几条",
+        "Responses to one prompt are each other's baseline, and a rare one counts more",
+    ),
+    alt=(
+        "五张回答卡片，每张下面两支箭：灰色是奖励减均值，彩色再除以标准差。"
+        "右边是整组拉力随答对比例的变化。",
+        "Five cards of responses, two arrows each: grey is reward minus mean, coloured "
+        "is divided by the std as well. Beside them the pull of the group over the "
+        "share of right responses.",
+    ),
+    presets=[
+        Preset(("只有一条对", "one right"), **state(1, 0, 0, 0, 0)),
+        Preset(("对两条", "two right"), **state(1, 1, 0, 0, 0)),
+        Preset(("只有一条错", "one wrong"), **state(1, 1, 1, 1, 0)),
+        Preset(("全对", "all right"), **state(1, 1, 1, 1, 1)),
+        Preset(("全错", "all wrong"), **state(0, 0, 0, 0, 0)),
+    ],
+    wide=True,
 )

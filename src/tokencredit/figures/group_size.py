@@ -1,21 +1,29 @@
-"""Group mean against leave-one-out (留一法): bias and variance over the group size."""
+"""Group mean against leave-one-out (留一法): the norm and the noise over G."""
 
-import functools
 import math
+from functools import cache, partial
 
 import torch
 
+from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit import group_relative, leave_one_out
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
+from tokencredit.figures._three import (
+    LEVELS,
+    RIGHT,
+    mean_variance,
+    policy,
+    rewards,
+)
 
-REWARDS = (1.0, 0.0, 3.0)
 SIZES = list(range(2, 17))
-LEVELS = [0.0, 0.5, 1.0, 2.0, 4.0]  # added to all rewards
-TILTS = [-2.0, -1.5, -1.0, -0.5, 0.5, 1.0]  # logit of the best action
-RULES = ("centred", "leave-one-out", "raw")
+RULES = {
+    "group mean": partial(group_relative, scale=False),
+    "leave-one-out": leave_one_out,
+    "no baseline": lambda paid, groups: paid,
+}
 
 
-@functools.cache
+@cache
 def groups(size):
     """Every group of that size, up to the order of its members.
 
@@ -23,7 +31,7 @@ def groups(size):
         size: responses per group.
 
     Returns:
-        members `[N, size]`, actions in rising order, and the number of orders `[N]`.
+        members `[N, size]`, kinds in rising order, and the number of orders `[N]`.
     """
     counts = [
         (i, j, size - i - j) for i in range(size + 1) for j in range(size + 1 - i)
@@ -33,144 +41,142 @@ def groups(size):
     return torch.tensor(members), torch.tensor(orders, dtype=torch.float64)
 
 
-def policy(tilt):
-    """Probabilities of three actions `[3]` and their scores `[3, 3]`."""
-    logits = torch.tensor([0.0, 0.5, tilt], dtype=torch.float64)
-    prob = logits.softmax(0)
-    return prob, torch.eye(3, dtype=torch.float64) - prob
-
-
-def true_gradient(tilt):
-    """Gradient of the expected reward (真梯度); adding a number changes nothing."""
-    prob, scores = policy(tilt)
-    return prob @ (scores * torch.tensor(REWARDS, dtype=torch.float64)[:, None])
-
-
-@functools.cache
-def bias_variance(rule, size, tilt, level):
-    """Squared bias and variance of a group's gradient estimate, exact.
-
-    In units of the squared length of the true gradient.
+@cache
+def mean_noise(rule, size, right, level):
+    """Norm of a group's mean estimate and its noise (噪声与信号之比), by enumeration.
 
     Args:
-        rule: "centred" (minus the group mean), "leave-one-out" or "raw".
+        rule: a key of RULES.
         size: responses per group.
-        tilt: logit of the third action.
-        level: added to all rewards.
+        right: probability of the right response.
+        level: added to every reward.
 
     Returns:
-        (squared bias, variance).
+        the norm of the mean over that of the true gradient; the standard deviation of
+        the estimate over the norm of its own mean.
     """
-    prob, scores = policy(tilt)
+    prob, scores = policy(right)
     members, orders = groups(size)
-    rewards = (torch.tensor(REWARDS, dtype=torch.float64) + level)[members]
-    ids = torch.arange(len(members))[:, None].expand_as(members).reshape(-1)
-    deltas = {
-        "centred": lambda flat: group_relative(flat, ids, scale=False),
-        "leave-one-out": lambda flat: leave_one_out(flat, ids),
-        "raw": lambda flat: flat,
-    }[rule](rewards.reshape(-1))
-    estimates = (deltas.reshape(members.shape)[..., None] * scores[members]).mean(1)
+    ids = torch.arange(len(members)).repeat_interleave(size)
+    weights = RULES[rule](rewards(level)[members].flatten(), ids).view(members.shape)
+    estimates = (weights[..., None] * scores[members]).mean(1)
     chance = orders * prob[members].prod(1)
     mean = chance @ estimates
-    truth = true_gradient(tilt)
-    unit = truth.square().sum()
     variance = chance @ (estimates - mean).square().sum(1)
-    bias2 = (mean - truth).square().sum()
-    return (bias2 / unit).item(), (variance / unit).item()
+    truth = mean_variance(right, 0.0, 0.0)[0]
+    return (mean.norm() / truth.norm()).item(), (variance.sqrt() / mean.norm()).item()
 
 
-def figure():
-    """Left the variance of three rules over G, right bias against variance."""
-    fig, (left, right) = canvas(1, 2, width=3.2, height=2.3, left=0.62)
-    left.set(xlim=(1.5, 16.5), ylim=(0.03, 120), yscale="log", xlabel="$G$")
-    left.set_ylabel(r"$\sigma^2$")
-    right.set(xlim=(1.5, 16.5), ylim=(0, 1.6), xlabel="$G$")
-    right.set_ylabel(r"$\Delta^2,\ \sigma^2$")
-    for ax in (left, right):
-        ax.set_xticks([2, 4, 8, 16])
-    left.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-    left.minorticks_off()
-    lines, colors = {}, ("vermilion", "blue", "grey")
-    signs = (r"$\bar R$", r"$\bar R_{-i}$", "$0$")
-    for place, rule in enumerate(RULES):
-        color = COLORS[colors[place]]
-        (lines[rule],) = left.plot(SIZES, [1] * len(SIZES), ".-", color=color)
-        left.text(10 + 2.2 * place, 55, signs[place], color=color)
-    left.text(8.4, 55, "$b =$")
-    (bias,) = right.plot(SIZES, [0] * len(SIZES), "--", color=COLORS["vermilion"])
-    (noise,) = right.plot(SIZES, [0] * len(SIZES), color=COLORS["vermilion"])
-    (free,) = right.plot(SIZES, [0] * len(SIZES), color=COLORS["blue"])
-    right.text(
-        8, 1.42, r"$\bar R$: $\Delta^2$ (- -), $\sigma^2$", color=COLORS["vermilion"]
+def draw(L, size, right, level):
+    found = {rule: [mean_noise(rule, n, right, level) for n in SIZES] for rule in RULES}
+    now = {rule: values[SIZES.index(round(size))] for rule, values in found.items()}
+    ticks = [2, 4, 8, 16]
+    norm = Plot(
+        x=(1.4, 16.6),
+        y=(0, 1.2),
+        x_name=L("组大小 G", "group size G"),
+        y_name=L("平均梯度 ÷ 真梯度", "mean ÷ true gradient"),
+        x_ticks=ticks,
+        y_ticks=[0, 0.5, 1],
+        height=200,
     )
-    right.text(8, 1.26, r"$\bar R_{-i}$: $\sigma^2$", color=COLORS["blue"])
-    marks = [ax.plot([2, 2], [0, 120], ":", color=COLORS["ink"])[0] for ax in fig.axes]
+    noise = Plot(
+        x=(1.4, 16.6),
+        y=(0.15, 12),
+        x_name=L("组大小 G", "group size G"),
+        y_name=L("噪声 ÷ 信号", "noise ÷ signal"),
+        x_ticks=ticks,
+        y_ticks=[0.2, 1, 5],
+        height=200,
+        log="y",
+    )
+    for plot, place in ((norm, 0), (noise, 1)):
+        plot.rule(x=size, look="dotted")
+        for rule, look in (
+            ("no baseline", "old"),
+            ("leave-one-out", "ink"),
+            ("group mean", "alt dashed"),
+        ):
+            points = zip(SIZES, (value[place] for value in found[rule]), strict=True)
+            plot.line(list(points), look)
+            plot.dot(size, now[rule][place], look.partition(" ")[0])
+        plot.drag(x=("size", SIZES))
+    norm.text(
+        16.4, 1.1, L("留一法，不减基线", "leave-one-out, no baseline"), align="right"
+    )
+    norm.text(
+        16.4, 0.72, L("组均值 1 − 1/G", "group mean 1 − 1/G"), "alt", align="right"
+    )
+    bare, kept = found["no baseline"][-1][1], found["leave-one-out"][-1][1]
+    above, below = max(bare, kept) * 1.75, min(bare, kept) / 1.75
+    noise.text(
+        16.4,
+        above if bare >= kept else below,
+        L("不减基线", "no baseline"),
+        "old boxed",
+        align="right",
+    )
+    noise.text(
+        16.4,
+        below if bare >= kept else above,
+        L("组均值 = 留一法", "group mean = leave-one-out"),
+        "boxed",
+        align="right",
+    )
+    return scene(
+        side(norm, noise),
+        tiles=[
+            tile(
+                L("组均值", "group mean"),
+                "× " + number(now["group mean"][0], 3),
+                L("1 − 1/G", "1 − 1/G"),
+            ),
+            tile(
+                L("留一法", "leave-one-out"), "× " + number(now["leave-one-out"][0], 3)
+            ),
+            tile(L("噪声，减基线", "noise, either"), number(now["leave-one-out"][1])),
+            tile(L("噪声，不减", "noise, none"), number(now["no baseline"][1])),
+        ],
+    )
 
-    def update(size=4, tilt=-0.5, level=0.0):
-        size = int(size)
-        found = {
-            rule: [bias_variance(rule, n, tilt, level) for n in SIZES] for rule in RULES
-        }
-        for rule, line in lines.items():
-            line.set_ydata([v for _, v in found[rule]])
-        bias.set_ydata([b for b, _ in found["centred"]])
-        noise.set_ydata([v for _, v in found["centred"]])
-        free.set_ydata([v for _, v in found["leave-one-out"]])
-        for mark in marks:
-            mark.set_xdata([size, size])
-        now = {rule: found[rule][SIZES.index(size)] for rule in RULES}
-        return {
-            "bias2": now["centred"][0],
-            "noise": now["centred"][1],
-            "free": now["leave-one-out"][1],
-            "raw": now["raw"][1],
-        }
 
-    return fig, update
-
-
-EXPLORER = Explorer(
-    figure,
+FIGURE = Figure(
+    draw,
     dials=[
+        Dial("size", SIZES, 4, ("组大小", "group size"), "G"),
         Dial(
-            "size",
-            SIZES,
-            start=4,
-            symbol="G",
-            name={"zh": "组大小", "en": "group size"},
-        ),
-        Dial(
-            "tilt",
-            TILTS,
-            start=-0.5,
-            symbol="z₃",
-            name={"zh": "最好动作的 logit", "en": "logit of the best action"},
+            "right",
+            RIGHT,
+            0.3,
+            ("正确回答的概率", "probability correct"),
+            kind="choice",
+            options=[(f"{p:g}",) * 2 for p in RIGHT],
         ),
         Dial(
             "level",
             LEVELS,
-            start=0.0,
-            symbol="c",
-            name={"zh": "给所有奖励加的数", "en": "added to every reward"},
+            0.0,
+            ("给所有奖励加", "add to every reward"),
+            kind="choice",
+            options=[(f"{c:g}",) * 2 for c in LEVELS],
         ),
     ],
-    title={
-        "zh": "组均值与留一法：偏差和方差随组大小的变化",
-        "en": "Group mean and leave-one-out: bias and variance over the group size",
-    },
-    readout={
-        "zh": "组均值：偏差² {bias2:.3f}，方差 {noise:.3f}；"
-        "留一法：偏差² 0，方差 {free:.3f}；不减基线：方差 {raw:.3f}",
-        "en": "group mean: bias² {bias2:.3f}, variance {noise:.3f}; leave-one-out: "
-        "bias² 0, variance {free:.3f}; no baseline: variance {raw:.3f}",
-    },
-    alt={
-        "zh": "左图：组均值、留一法、不减基线三种估计的方差随组大小下降的曲线，"
-        "对数坐标。右图：组均值的偏差平方与方差，以及留一法的方差。竖线是当前的组大小。",
-        "en": "Left: variance over the group size, on a log scale, for the group mean, "
-        "leave-one-out and no baseline. Right: squared bias and variance of the group "
-        "mean, and the variance of leave-one-out. A vertical line marks the current "
-        "group size.",
-    },
+    title=(
+        "组均值缩小梯度，留一法不缩小，两者的噪声与信号之比相同",
+        "The group mean shrinks the gradient, leave-one-out does not; equal noise",
+    ),
+    alt=(
+        "左边是平均梯度与真梯度之比随组大小的变化，组均值沿 1 − 1/G 上升，"
+        "留一法恒为 1。右边是噪声与信号之比，对数坐标，组均值与留一法重合。",
+        "Left: the mean gradient over the true one by group size. The group mean rises "
+        "along 1 − 1/G, leave-one-out is 1. Right: noise over signal on a log axis, "
+        "where the group mean and leave-one-out coincide.",
+    ),
+    presets=[
+        Preset(("每组四条", "groups of four"), size=4, right=0.3, level=0.0),
+        Preset(("每组两条", "groups of two"), size=2, right=0.3, level=0.0),
+        Preset(("九成正确", "nine in ten correct"), size=2, right=0.9, level=0.0),
+        Preset(("奖励都加 1", "rewards plus 1"), size=4, right=0.3, level=1.0),
+    ],
+    wide=True,
 )

@@ -1,14 +1,30 @@
 """The KL estimators (KL 估计): their values, and their expected gradients as a loss."""
 
+from functools import cache
+
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import kl_penalty
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
 CHANCES = [round(0.05 * i, 2) for i in range(1, 20)]  # 0.05 ... 0.95
-REFERENCES = [0.01, 0.02, *CHANCES, 0.98, 0.99]
-GAPS = [round(-4 + 0.2 * i, 1) for i in range(41)]  # the axis of d
-SHOWN = {"k1": "grey", "k2": "vermilion", "k3": "blue"}
+REFERENCES = [0.01, 0.05, *(round(0.1 * i, 1) for i in range(1, 10)), 0.95, 0.99]
+GAPS = [round(-2.6 + 0.2 * i, 1) for i in range(34)]  # the axis of d
+SHOWN = {"k1": "old", "k2": "ink", "k3": "alt"}
+DEEPEST, HIGHEST = -2.8, 4.2  # of the axis of d; a dot beyond is drawn at the edge
+TALLEST = 9.0
 
 
 def both(chance):
@@ -49,76 +65,129 @@ def expected_gradient(chances, q, name):
     return slope[:, 0].tolist()
 
 
-def figure():
-    """Left the estimators over d with the two tokens, right their gradients over p."""
-    fig, (left, right) = canvas(1, 2)
+@cache
+def values_of(name):
+    """The estimator along the axis of d, as points."""
     gaps = torch.tensor(GAPS, dtype=torch.float64)
-    dots, curves = {}, {}
-    for k, (name, color) in enumerate(SHOWN.items()):
-        values = kl_penalty(gaps, torch.zeros_like(gaps), name)
-        left.plot(GAPS, values.tolist(), color=COLORS[color], linewidth=1)
-        (dots[name],) = left.plot([], [], "o", color=COLORS[color])
-        left.text(0.2, 8 - 1.2 * k, f"$k_{name[1]}$", color=COLORS[color])
-        (curves[name],) = right.plot([], [], color=COLORS[color])
-    left.axhline(0, color=COLORS["ink"], linewidth=0.6)
-    left.set(xlim=(-4.2, 4.7), ylim=(-4.2, 9), xlabel="$d$", ylabel="$k$")
-    (here,) = right.plot([0, 0], [-1.6, 1.6], ":", color=COLORS["ink"], linewidth=1)
-    right.set(xlim=(0, 1), ylim=(-1.6, 1.6), xlabel=r"$\pi(a_1)$")
-    right.set_ylabel(r"$\partial\,/\,\partial z_1$")
-
-    def update(p=0.8, q=0.3):
-        gap = both(p) - both(q)
-        for name, dot in dots.items():
-            values = kl_penalty(both(p), both(q), name)
-            dot.set_data(gap.tolist(), values.tolist())
-            curves[name].set_data(CHANCES, expected_gradient(CHANCES, q, name))
-        here.set_xdata([p, p])
-        return {
-            "kl": moments(p, q, "k1")[0],
-            "k2": moments(p, q, "k2")[0],
-            "std1": moments(p, q, "k1")[1],
-            "std3": moments(p, q, "k3")[1],
-            "reverse": expected_gradient([p], q, "k2")[0],
-            "forward": expected_gradient([p], q, "k3")[0],
-        }
-
-    return fig, update
+    values = kl_penalty(gaps, torch.zeros_like(gaps), name).tolist()
+    return list(zip(GAPS, values, strict=True))
 
 
-EXPLORER = Explorer(
-    figure,
+@cache
+def slopes_of(q, name):
+    """The expected gradient for every policy, as points."""
+    return list(zip(CHANCES, expected_gradient(CHANCES, q, name), strict=True))
+
+
+@cache
+def at(p, q):
+    """The log-ratios of both tokens, and the numbers of the readout."""
+    gaps = both(p) - both(q)
+    dots = {name: kl_penalty(both(p), both(q), name).tolist() for name in SHOWN}
+    slopes = {name: expected_gradient([p], q, name)[0] for name in SHOWN}
+    return gaps.tolist(), dots, slopes
+
+
+def draw(L, p, q):
+    gaps, dots, slopes = at(p, q)
+    left = Plot(
+        x=(DEEPEST, HIGHEST),
+        y=(-3, TALLEST),
+        x_name=L("对数比 d", "log-ratio d"),
+        y_name=L("估计的值", "value"),
+        x_ticks=[-2, 0, 2, 4],
+        y_ticks=[0, 4, 8],
+        height=230,
+    )
+    left.rule(y=0)
+    left.rule(x=0, look="dashed")
+    right = Plot(
+        x=(0, 1),
+        y=(-1.25, 1.25),
+        x_name=L("策略给第一个词元的概率", "policy's probability of the first token"),
+        y_name=L("期望梯度", "mean gradient"),
+        x_ticks=[0, 0.5, 1],
+        y_ticks=[-1, 0, 1],
+        height=230,
+    )
+    right.rule(y=0)
+    right.rule(x=q, look="dashed")
+    for name, look in SHOWN.items():
+        left.line(values_of(name), look)
+        right.line(slopes_of(q, name), look)
+        for gap, value in zip(gaps, dots[name], strict=True):
+            inside = (
+                min(max(gap, DEEPEST), HIGHEST),
+                min(max(value, -3), TALLEST),
+            )
+            left.dot(*inside, look)
+        right.dot(p, slopes[name], look)
+    right.drag(x=("p", CHANCES))
+    right.grip((p, -1.25), x=("p", CHANCES))
+    return scene(
+        side(
+            stack(
+                caption(L("抽到一个词元时，估计的值", "Value, for the token drawn")),
+                left,
+            ),
+            stack(
+                caption(L("当作损失时的期望梯度", "Mean gradient, used as a loss")),
+                right,
+            ),
+        ),
+        legend(("old", "k₁"), ("ink", "k₂"), ("alt", "k₃")),
+        tiles=[
+            tile(
+                L("反向 KL", "reverse KL"),
+                number(moments(p, q, "k1")[0], 3),
+                L("k₂ 的均值 ", "mean of k₂ ") + number(moments(p, q, "k2")[0], 3),
+            ),
+            tile(
+                L("k₃ 的标准差", "std of k₃"),
+                number(moments(p, q, "k3")[1], 3),
+                L("k₁ 的 ", "of k₁ ") + number(moments(p, q, "k1")[1], 3),
+            ),
+            tile(
+                L("k₂ 的梯度", "gradient of k₂"),
+                number(slopes["k2"], 3, sign=True),
+                L("反向 KL", "reverse KL"),
+            ),
+            tile(
+                L("k₃ 的梯度", "gradient of k₃"),
+                number(slopes["k3"], 3, sign=True),
+                L("正向 KL", "forward KL"),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
-        Dial(
-            "p",
-            CHANCES,
-            start=0.8,
-            symbol="π",
-            name={"zh": "策略给第一个词元的概率", "en": "policy, first token"},
-        ),
-        Dial(
-            "q",
-            REFERENCES,
-            start=0.3,
-            symbol="ref",
-            name={"zh": "参考给第一个词元的概率", "en": "reference, first token"},
-        ),
+        Dial("p", CHANCES, 0.8, ("策略", "policy"), "π", fmt=".2f"),
+        Dial("q", REFERENCES, 0.5, ("参考", "reference"), "ref", fmt=".2f"),
     ],
-    title={
-        "zh": "两个词元：三种 KL 估计和它们的梯度",
-        "en": "Two tokens: three KL estimators and their gradients",
-    },
-    readout={
-        "zh": "KL {kl:.3f}；k2 的均值 {k2:.3f}；标准差 k1 {std1:.3f}、k3 {std3:.3f}；"
-        "作为损失的期望梯度：k1 0，k2 {reverse:+.3f}，k3 {forward:+.3f}",
-        "en": "KL {kl:.3f}; mean of k2 {k2:.3f}; std k1 {std1:.3f}, k3 {std3:.3f}; "
-        "expected gradient as a loss: k1 0, k2 {reverse:+.3f}, k3 {forward:+.3f}",
-    },
-    alt={
-        "zh": "左：k1、k2、k3 随对数比 d 变化的曲线，圆点是两个词元各自的值。"
-        "右：三种估计作为损失时，期望梯度随策略概率变化的曲线，k1 恒为零，"
-        "竖虚线是当前策略。",
-        "en": "Left: k1, k2 and k3 against the log-ratio d, dots at the two tokens. "
-        "Right: the expected gradient of each as a loss against the policy's "
-        "probability, zero throughout for k1, a dotted line at the current policy.",
-    },
+    title=(
+        "三种估计的值相近，当作损失时的梯度却各不相同",
+        "The three estimators have similar values and different gradients",
+    ),
+    alt=(
+        "左：k1、k2、k3 随对数比 d 变化的曲线，圆点是两个词元各自的值。"
+        "右：三种估计作为损失时的期望梯度，k1 恒为零，虚线是参考的概率。",
+        "Left: k1, k2 and k3 against the log-ratio d, dots at the two tokens. Right: "
+        "the expected gradient of each as a loss, zero throughout for k1; the dashed "
+        "line is the reference.",
+    ),
+    presets=[
+        Preset(("两枚硬币", "two coins"), p=0.8, q=0.5),
+        Preset(("靠得很近", "close together"), p=0.35, q=0.3),
+        Preset(("策略很集中", "a peaked policy"), p=0.95, q=0.05),
+        Preset(("放弃参考常写的", "drops what ref writes"), p=0.05, q=0.95),
+    ],
+    wide=True,
+    note=(
+        "只有两个词元，图中写的都是第一个。左图以外的点画在边上。",
+        "There are two tokens; the figure speaks of the first. A dot that lies outside "
+        "the left plot is drawn at its edge.",
+    ),
 )

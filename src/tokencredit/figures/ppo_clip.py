@@ -1,15 +1,16 @@
-"""PPO's clipped objective (裁剪目标) and its gradient, for either sign of A."""
+"""PPO's clipped objective (裁剪目标): where it still pushes, for both signs of A."""
+
+from functools import cache
 
 import torch
 
+from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import ppo_clip_loss
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-LOWS = [round(0.05 * i, 2) for i in range(13)]  # 0 ... 0.6
-HIGHS = [round(0.04 * i, 2) for i in range(16)]  # 0 ... 0.6, with 0.20 and 0.28
-SIGNS = [-1, 1]
+RATIOS = [round(0.05 * i, 2) for i in range(1, 41)]  # 0.05 ... 2
+LOWS = [0.0, 0.1, 0.2, 0.3, 0.4]
+HIGHS = [0.0, 0.1, 0.2, 0.28, 0.4, 0.6]
 LARGEST = 2.0  # right end of the ratio axis
-SLOPE = r"$\partial L\,/\,\partial \log \pi$"
 JUST = 1e-6  # beside an edge, never on it: the gradient jumps there
 
 
@@ -36,85 +37,101 @@ def objective(ratios, sign, low, high):
     return value.tolist(), slope.tolist()
 
 
-def figure():
-    """Left the objective over the ratio, right its gradient, dead zone shaded."""
-    fig, axes = canvas(1, 2)
-    lines, zones = [], []
-    for ax, label in zip(axes, ("$L$", SLOPE), strict=True):
-        ax.set(xlim=(0, LARGEST), ylim=(-2.1, 2.1), xlabel=r"$\rho$", ylabel=label)
-        ax.set_xticks([0, 0.5, 1, 1.5, 2])
-        ax.axhline(0, color=COLORS["grey"], linewidth=0.6)
-        ax.axvline(1, color=COLORS["grey"], linewidth=0.6)
-        zones.append(ax.axvspan(0, 1, color=COLORS["vermilion"], alpha=0.15, lw=0))
-        (plain,) = ax.plot([], [], "--", color=COLORS["grey"], linewidth=1)
-        (line,) = ax.plot([], [], color=COLORS["blue"], linewidth=2)
-        lines.append((plain, line))
-    axes[0].text(1.03, -1.95, r"$\rho = 1$", color=COLORS["grey"], fontsize=8)
-
-    def update(clip_low=0.2, clip_high=0.2, advantage=1):
-        down, up = 1 - clip_low, 1 + clip_high
-        dead = (up, LARGEST) if advantage > 0 else (0.0, down)
-        edge = up if advantage > 0 else down
-        knots = sorted([JUST, edge - JUST, edge + JUST, LARGEST])
-        curves = objective(knots, advantage, clip_low, clip_high)
-        for (plain, line), numbers in zip(lines, curves, strict=True):
-            plain.set_data([0, LARGEST], [0, advantage * LARGEST])
-            line.set_data(knots, numbers)
-        for zone in zones:
-            zone.set_bounds(dead[0], 0, dead[1] - dead[0], 1)
-        value, slope = objective([0.5, 1.5], advantage, clip_low, clip_high)
-        return {
-            "edge": edge,
-            "value_low": value[0],
-            "slope_low": slope[0],
-            "value_high": value[1],
-            "slope_high": slope[1],
-        }
-
-    return fig, update
+@cache
+def curve(sign, low, high):
+    """The objective from one end of the axis to the other, with its kink."""
+    edge = 1 + high if sign > 0 else 1 - low
+    knots = sorted([JUST, max(edge, JUST), LARGEST])
+    return list(zip(knots, objective(knots, sign, low, high)[0], strict=True))
 
 
-EXPLORER = Explorer(
-    figure,
+@cache
+def at(ratio, sign, low, high):
+    """Value and slope at one ratio; on an edge, just past it."""
+    (value,), (slope,) = objective([max(ratio + sign * JUST, JUST)], sign, low, high)
+    return value, slope
+
+
+def draw(L, rho, clip_low, clip_high):
+    down, up = 1 - clip_low, 1 + clip_high
+    plot = Plot(
+        x=(0, LARGEST),
+        y=(-2.05, 2.05),
+        x_name=L("ρ = 现在的概率 ÷ 采样时的概率", "ρ = probability now ÷ when sampled"),
+        y_name=L("目标 L", "objective L"),
+        x_ticks=[0, 0.5, 1, 1.5, 2],
+        y_ticks=[-2, 0, 2],
+        height=270,
+    )
+    plot.area(up, LARGEST, 0, 2.05, "off")
+    plot.area(0, down, -2.05, 0, "off")
+    plot.rule(y=0)
+    plot.rule(x=1, look="dashed")
+    plot.rule(x=rho, look="dotted")
+    slopes = []
+    for sign, look in ((1, "up"), (-1, "down")):
+        plot.line([(0, 0), (LARGEST, sign * LARGEST)], "old thin dashed")
+        plot.line(curve(sign, clip_low, clip_high), look)
+        value, slope = at(rho, sign, clip_low, clip_high)
+        dead = abs(slope) < 1e-9
+        plot.arrow(rho, value, rho + 0.3 * slope, value, look, show=not dead)
+        plot.dot(rho, value, "off" if dead else look)
+        slopes.append(0.0 if dead else slope)
+    good = L("A > 0：好词元，往上推", "A > 0: push up")
+    bad = L("A < 0：坏词元，往下推", "A < 0: push down")
+    plot.text(0.04, 1.72, good, "up strong boxed", align="left")
+    plot.text(0.04, -1.72, bad, "down strong boxed", align="left")
+    enough = L("走够了\n不再推", "far enough:\nno push")
+    plot.text((up + LARGEST) / 2, 0.5, enough, "boxed")
+    plot.text(down / 2, -1.25, enough, "boxed")
+    wrong = L("走反了，照推", "the wrong way: still pushed")
+    plot.text(0.04, 1.2, wrong, "quiet wide-only", align="left")
+    plot.text(1.97, -0.4, wrong, "quiet wide-only", align="right")
+    plot.drag(x=("rho", RATIOS))
+    plot.grip((up, 1.0), x=("clip_high", [1 + h for h in HIGHS]), look="edge")
+    plot.grip((down, -1.0), x=("clip_low", [1 - low for low in LOWS]), look="edge")
+    plot.grip((rho, -2.05), x=("rho", RATIOS))
+
+    def push(label, slope, look):
+        note = L("还在推", "still pushed") if slope else L("不再推", "no push")
+        return tile(
+            label, number(slope, sign=True), note, look=look if slope else "off"
+        )
+
+    return scene(
+        plot,
+        tiles=[
+            tile("ρ", number(rho), L("倍于采样时", "times as likely")),
+            push(L("A = +1 的梯度", "gradient, A = +1"), slopes[0], "up"),
+            push(L("A = −1 的梯度", "gradient, A = −1"), slopes[1], "down"),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
-        Dial(
-            "clip_low",
-            LOWS,
-            start=0.2,
-            symbol="ε₋",
-            name={"zh": "下侧裁剪范围", "en": "clip range below"},
-        ),
-        Dial(
-            "clip_high",
-            HIGHS,
-            start=0.2,
-            symbol="ε₊",
-            name={"zh": "上侧裁剪范围", "en": "clip range above"},
-        ),
-        Dial(
-            "advantage",
-            SIGNS,
-            start=1,
-            symbol="A",
-            name={"zh": "优势的符号", "en": "sign of the advantage"},
-        ),
+        Dial("rho", RATIOS, 1.4, ("概率之比", "ratio"), "ρ", fmt=".2f"),
+        Dial("clip_low", LOWS, 0.2, ("下侧裁剪范围", "range below"), "ε₋"),
+        Dial("clip_high", HIGHS, 0.2, ("上侧裁剪范围", "range above"), "ε₊"),
     ],
-    title={
-        "zh": "裁剪后的目标，和它的死区",
-        "en": "The clipped objective and its dead zone",
-    },
-    readout={
-        "zh": "死区从 ρ = {edge:.2f} 开始；"
-        "ρ = 0.5：值 {value_low:.2f}，梯度 {slope_low:.2f}；"
-        "ρ = 1.5：值 {value_high:.2f}，梯度 {slope_high:.2f}",
-        "en": "the dead zone starts at ρ = {edge:.2f}; "
-        "ρ = 0.5: value {value_low:.2f}, gradient {slope_low:.2f}; "
-        "ρ = 1.5: value {value_high:.2f}, gradient {slope_high:.2f}",
-    },
-    alt={
-        "zh": "左图：目标 L 随比率 ρ 变化的折线，虚线是不裁剪的 ρA。"
-        "右图：目标对 log π 的梯度，在阴影死区里等于零。",
-        "en": "Left: the objective L against the ratio ρ, the unclipped ρA dashed. "
-        "Right: its gradient with respect to log π, zero in the shaded dead zone.",
-    },
+    title=(
+        "朝对的方向走够了，PPO 就松手；走反了，照推不误",
+        "PPO lets go only when a token went far enough the right way",
+    ),
+    alt=(
+        "横轴是比率 ρ。上半是优势为正时的目标，下半是优势为负时的；斜线区里没有梯度，"
+        "箭头的长度是梯度。",
+        "The ratio ρ across. Upper half: the objective for a positive advantage, lower "
+        "half for a negative one. Hatched zones have no gradient; an arrow is as long "
+        "as the gradient.",
+    ),
+    presets=[
+        Preset(("涨过了头", "risen far"), rho=1.4, clip_low=0.2, clip_high=0.2),
+        Preset(("刚采样", "just sampled"), rho=1.0, clip_low=0.2, clip_high=0.2),
+        Preset(("跌过了头", "fallen far"), rho=0.6, clip_low=0.2, clip_high=0.2),
+        Preset(("DAPO 放宽上侧", "DAPO's wider top"), rho=1.25, clip_high=0.28),
+        Preset(("范围缩到 0", "a range of 0"), clip_low=0.0, clip_high=0.0),
+    ],
+    wide=True,
 )

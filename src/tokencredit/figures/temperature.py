@@ -1,34 +1,67 @@
-"""Sampling temperature (采样温度) and nucleus: distribution, entropy, first ratios."""
+"""Sampling temperature and top-p (采样温度): what is sampled, entropy, first ratio."""
+
+from functools import cache
 
 import torch
 
-from tokencredit import entropy, token_log_probs
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
+from tokencredit import entropy, task, token_log_probs
+from tokencredit.world.starts import warm_start
+from tokencredit.world.text import encode
 
-LOGITS = torch.tensor([3.0, 2.2, 1.5, 0.6, -0.4, -1.5], dtype=torch.float64)
-TAUS = [round(0.1 * i, 1) for i in range(1, 31)]
-NUCLEI = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]
+PREFIXES = ("9□5□7=11?9", "9□5□7=11?9+5-7=7", "9□5□7=11?9+5-7=7✗")
+PLACES = (
+    ("填符号", "the sign"),
+    ("打标记", "the mark"),
+    ("再试还是放弃", "go on or stop"),
+)
+TAUS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+TAUS += [1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0]
+NUCLEI = [0.6, 0.9, 1.0]
+SHOWN = 4  # bars
 
 
-def sampler(tau, top_p):
+@cache
+def logits(place):
+    """Logits of the stored warm start after one of the prefixes."""
+    ids = torch.tensor([encode(PREFIXES[place], task("signs").vocabulary)])
+    with torch.no_grad():
+        return warm_start("signs", seed=0)(ids)[0][0, -1].double()
+
+
+def sampler(place, tau, top_p):
     """Probabilities that tokens are drawn with (采样分布).
 
     The logits are divided by the temperature; then the most likely tokens are kept, as
     few as reach `top_p` together, and the rest gets probability 0.
 
     Args:
+        place: which prefix.
         tau: temperature, > 0.
         top_p: mass to keep, in (0, 1]; 1 keeps every token.
 
     Returns:
         one probability per token, and the mass that was kept.
     """
-    tokens = torch.arange(len(LOGITS))
-    rows = LOGITS.expand(len(LOGITS), -1)
-    p = token_log_probs(rows, tokens, temperature=tau).exp()
-    before = p.cumsum(0) - p  # the logits stand in falling order
-    live = (before < top_p) | (top_p == 1)
-    kept = p.where(live, torch.zeros_like(p))
+    z = logits(place)
+    every = torch.arange(len(z))
+    p = token_log_probs(z.expand(len(z), -1), every, temperature=tau).exp()
+    high = p.sort(descending=True, stable=True)
+    before = high.values.cumsum(0) - high.values
+    live = torch.zeros(len(p), dtype=torch.bool)
+    live[high.indices] = (before < top_p) | (top_p == 1)
+    kept = p.where(live, 0.0)
     return kept / kept.sum(), kept.sum().item()
 
 
@@ -37,81 +70,105 @@ def nats(p):
     return entropy(p.log()).item()
 
 
-def figure():
-    """Left the distribution that is sampled from, right its entropy over tau."""
-    fig, (left, right) = canvas(1, 2)
-    places = range(len(LOGITS))
-    plain, _ = sampler(1.0, 1.0)
-    bars = left.bar(places, [0.0] * len(places), width=0.6, color=COLORS["blue"])
-    left.hlines(
-        plain.tolist(),
-        [k - 0.4 for k in places],
-        [k + 0.4 for k in places],
-        color=COLORS["vermilion"],
-        linewidth=2,
+@cache
+def curve(place, top_p):
+    """The entropy at each temperature of the dial."""
+    return [(tau, nats(sampler(place, tau, top_p)[0])) for tau in TAUS]
+
+
+def draw(L, place, tau, top_p):
+    place = int(place)
+    words = task("signs").vocabulary
+    plain, _ = sampler(place, 1.0, 1.0)
+    p, mass = sampler(place, tau, top_p)
+    order = plain.argsort(descending=True, stable=True)[:SHOWN].tolist()
+    chart = Plot(
+        x=(-0.6, SHOWN - 0.4),
+        y=(0, 1.15),
+        x_name=L("下一个词元", "next token"),
+        y_name=L("概率", "probability"),
+        x_ticks={k: words[token] for k, token in enumerate(order)},
+        y_ticks=[0, 0.5, 1],
+        height=200,
     )
-    left.set(xlim=(-0.6, len(places) - 0.4), ylim=(0, 1.02), ylabel="$p$")
-    left.set_xticks(places, [f"$a_{k + 1}$" for k in places])
-    left.text(5.4, 0.92, r"$\tau$, top-$p$", color=COLORS["blue"], ha="right")
-    left.text(5.4, 0.82, r"$\tau = 1$", color=COLORS["vermilion"], ha="right")
-    top = nats(torch.ones_like(plain) / len(plain))
-    right.axhline(top, color=COLORS["grey"], linewidth=1, linestyle="--")
-    right.text(0.1, top + 0.04, r"$\log V$", color=COLORS["grey"])
-    (curve,) = right.plot([], [], color=COLORS["blue"])
-    (point,) = right.plot([0], [0], "o", color=COLORS["blue"])
-    right.set(xlim=(0, 3.05), ylim=(-0.05, 2.0), xlabel=r"$\tau$", ylabel="$H$")
+    for k, token in enumerate(order):
+        now, before = p[token].item(), plain[token].item()
+        chart.area(k - 0.34, k + 0.34, 0, now, "ink")
+        chart.line([(k - 0.44, before), (k + 0.44, before)], "sel")
+        chart.text(k, max(now, before) + 0.08, number(now, 3), "strong")
+    over = Plot(
+        x=(0, 3),
+        y=(0, 2.2),
+        x_name=L("温度 τ", "temperature τ"),
+        y_name=L("熵（nat）", "entropy (nats)"),
+        x_ticks=[0, 1, 2, 3],
+        y_ticks=[0, 1, 2],
+        height=200,
+    )
+    over.rule(x=1, look="dashed")
+    over.line(curve(place, top_p))
+    over.dot(tau, nats(p), "sel")
+    over.drag(x=("tau", TAUS))
+    first = order[0]
+    ratio = (plain[first] / p[first]).item()
+    return scene(
+        side(
+            stack(
+                chart,
+                legend(
+                    ("ink", L("采样用的概率", "sampled with")),
+                    ("sel line", L("温度 1 的策略", "the policy at temperature 1")),
+                ),
+            ),
+            over,
+            shares=(1.2, 1),
+        ),
+        tiles=[
+            tile(L("熵", "entropy"), number(nats(p)), "nat"),
+            tile(
+                L("还能抽到", "can be drawn"),
+                str(int((p > 0).sum())),
+                L(f"共 {len(words)} 个词元", f"of {len(words)} tokens"),
+            ),
+            tile(L("留下的概率", "mass kept"), number(mass, 3), ""),
+            tile(
+                L("第一步的比率", "ratio at step 0"),
+                number(ratio, 3),
+                L("若按 τ = 1 训练", "if trained at τ = 1"),
+                look="" if abs(ratio - 1) < 5e-4 else "down",
+            ),
+        ],
+    )
 
-    def update(tau=1.0, top_p=1.0):
-        p, mass = sampler(tau, top_p)
-        for bar, height in zip(bars, p.tolist(), strict=True):
-            bar.set_height(height)
-        curve.set_data(TAUS, [nats(sampler(x, top_p)[0]) for x in TAUS])
-        now = nats(p)
-        point.set_data([tau], [now])
-        return {
-            "entropy": now,
-            "drawn": (p > 0).sum().item(),
-            "mass": mass,
-            "ratio": (plain[0] / p[0]).item(),
-        }
 
-    return fig, update
-
-
-EXPLORER = Explorer(
-    figure,
+FIGURE = Figure(
+    draw,
     dials=[
         Dial(
-            "tau",
-            TAUS,
-            start=1.0,
-            symbol="τ",
-            name={"zh": "采样温度", "en": "sampling temperature"},
+            "place",
+            [0, 1, 2],
+            2,
+            ("在哪里选", "where it chooses"),
+            kind="choice",
+            options=PLACES,
         ),
-        Dial(
-            "top_p",
-            NUCLEI,
-            start=1.0,
-            symbol="top-p",
-            name={"zh": "保留的概率", "en": "mass to keep"},
-        ),
+        Dial("tau", TAUS, 1.0, ("采样温度", "temperature"), "τ", fine=False),
+        Dial("top_p", NUCLEI, 1.0, ("保留的概率", "mass to keep"), "top-p", fine=False),
     ],
-    title={
-        "zh": "温度：采样分布与它的熵",
-        "en": "Temperature: what is sampled from, and its entropy",
-    },
-    readout={
-        "zh": "熵 {entropy:.3f} nat；还能抽到的词元 {drawn:.0f} 个；"
-        "若训练时按 τ = 1 且不截，第一个词元的比率一开始就是 {ratio:.3f}",
-        "en": "entropy {entropy:.3f} nats; {drawn:.0f} tokens can be drawn; "
-        "if training reads τ = 1 without a cut, the first token's ratio starts at "
-        "{ratio:.3f}",
-    },
-    alt={
-        "zh": "左：六个词元的采样概率（蓝柱）和温度 1 时的概率（橙色短横线）。"
-        "右：熵随温度变化的曲线，圆点是当前温度，虚线是上限 log V。",
-        "en": "Left: the probabilities of six tokens as sampled (blue bars) and at "
-        "temperature 1 (orange dashes). Right: entropy over temperature, a dot at the "
-        "current one, a dashed line at the bound log V.",
-    },
+    title=(
+        "温度改变采样用的分布，却没有改变策略本身",
+        "Temperature changes what is sampled, not the policy itself",
+    ),
+    alt=(
+        "左边四根柱子是采样概率，横线是温度 1 时的概率；右边是熵随温度的变化。",
+        "Left, four bars of sampling probabilities with a line at the probability of "
+        "temperature 1; right, the entropy over the temperature.",
+    ),
+    presets=[
+        Preset(("温度 1", "temperature 1"), place=2, tau=1.0, top_p=1.0),
+        Preset(("0.3：更果断", "0.3: more decided"), tau=0.3, top_p=1.0),
+        Preset(("2：更随意", "2: more random"), tau=2.0, top_p=1.0),
+        Preset(("top-p 0.6", "top-p 0.6"), tau=1.0, top_p=0.6),
+    ],
+    wide=True,
 )

@@ -1,39 +1,43 @@
 """The clipped value loss (价值裁剪) and its gradient, against the new prediction."""
 
+from functools import cache
+
 import torch
 
+from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import value_loss
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-CLIPS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0]
-RETURNS = [-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 1.5]
+CLIPS = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0]
+RETURNS = [-0.8, -0.4, 0.2, 0.6, 1.0, 1.4]
 VALUES = [-0.95, -0.65, -0.35, -0.15, 0.05, 0.25, 0.45, 0.65, 0.85, 1.05, 1.35]
 GRID = [round(-1.0 + 0.1 * i, 1) for i in range(26)]  # -1 ... 1.5
 JUST = 1e-6  # beside an edge, never on it: the gradient jumps there
+TOP = 2.0
 
 
-def loss_and_slope(values, target, clip):
-    """Clipped value loss and its slope at each prediction, by the course's loss.
+@cache
+def loss_and_slope(value, target, clip):
+    """Clipped value loss and its slope at one prediction, by the course's loss.
 
-    The recorded prediction is 0: L = max((v - R)^2, (clamp(v, -e, e) - R)^2) / 2.
+    The recorded prediction is 0: L = max((v - G)^2, (clamp(v, -e, e) - G)^2) / 2.
 
     Args:
-        values: new predictions, relative to the recorded one.
-        target: the return R, relative to the recorded prediction.
+        value: the new prediction, relative to the recorded one.
+        target: the return G, relative to the recorded prediction.
         clip: the range e; None for the plain half square.
 
     Returns:
-        two lists: the losses and the slopes dL/dv.
+        the loss and its slope dL/dv.
     """
-    v = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-    returns = torch.full_like(v, target)
-    loss = value_loss(v, torch.zeros_like(v), returns, clip=clip)
+    v = torch.tensor([value], dtype=torch.float64, requires_grad=True)
+    goal = torch.full_like(v, target)
+    loss = value_loss(v, torch.zeros_like(v), goal, clip=clip)
     (slope,) = torch.autograd.grad(loss.sum(), v)
-    return loss.tolist(), slope.tolist()
+    return loss.item(), slope.item()
 
 
 def dead_zone(target, clip):
-    """Where the gradient is 0: between the clip edge and its mirror image in R.
+    """Where the gradient is 0: between the clip edge and its mirror image in G.
 
     Args:
         target: the return, relative to the recorded prediction.
@@ -48,80 +52,95 @@ def dead_zone(target, clip):
     return tuple(sorted((edge, 2 * target - edge)))
 
 
-def figure():
-    """Left the loss over the new prediction, right its gradient, dead zone shaded."""
-    fig, axes = canvas(1, 2, left=0.62)
-    lines, dots, zones = [], [], []
-    for ax, label, top in zip(axes, ("$L$", r"$dL\,/\,dv$"), (2.2, 2.6), strict=True):
-        low = -0.1 if label == "$L$" else -top
-        ax.set(xlim=(-1.05, 1.55), ylim=(low, top), ylabel=label)
-        ax.set_xlabel(r"$v - V_{\mathrm{old}}$")
-        ax.axhline(0, color=COLORS["grey"], linewidth=0.6)
-        zones.append(ax.axvspan(0, 1, color=COLORS["vermilion"], alpha=0.15, lw=0))
-        (plain,) = ax.plot([], [], "--", color=COLORS["grey"], linewidth=1)
-        (line,) = ax.plot([], [], color=COLORS["blue"], linewidth=2)
-        (dot,) = ax.plot([], [], "o", color=COLORS["ink"])
-        lines.append((plain, line))
-        dots.append(dot)
-    (goal,) = axes[0].plot([0, 0], [-0.1, 2.2], ":", color=COLORS["green"])
-    goal_name = axes[0].text(0, 2.0, " $R$", color=COLORS["green"])
-
-    def update(clip=0.5, target=1.0, value=0.65):
-        low, high = dead_zone(target, clip)
-        knots = sorted({*GRID, low - JUST, low + JUST, high - JUST, high + JUST})
-        clipped = loss_and_slope(knots, target, clip)
-        plain = loss_and_slope(GRID, target, None)
-        here = loss_and_slope([value], target, clip)
-        for i, zone in enumerate(zones):
-            zone.set_bounds(low, 0, high - low, 1)
-            lines[i][0].set_data(GRID, plain[i])
-            lines[i][1].set_data(knots, clipped[i])
-            dots[i].set_data([value], here[i])
-        goal.set_xdata([target, target])
-        goal_name.set_x(target)
-        return {"loss": here[0][0], "slope": here[1][0], "width": high - low}
-
-    return fig, update
+@cache
+def curve(target, clip):
+    """The loss over the axis; with a clip, its two kinks are points of it."""
+    low, high = dead_zone(target, clip) if clip else (0.0, 0.0)
+    knots = sorted([*GRID, max(low, -1.0), min(high, 1.5)])
+    return [(v, loss_and_slope(v, target, clip)[0]) for v in knots]
 
 
-EXPLORER = Explorer(
-    figure,
+def draw(L, clip, target, value):
+    low, high = dead_zone(target, clip)
+    loss, slope = loss_and_slope(value, target, clip)
+    _, pull = loss_and_slope(value, target, None)
+    dead = abs(slope) < 1e-9
+    plot = Plot(
+        x=(-1.05, 1.55),
+        y=(-0.1, TOP),
+        x_name=L("新预测 − 旧预测", "new prediction − old one"),
+        y_name=L("损失", "loss"),
+        x_ticks=[-1, -0.5, 0, 0.5, 1, 1.5],
+        y_ticks=[0, 1, 2],
+        height=250,
+    )
+    plot.area(max(low, -1.05), min(high, 1.55), -0.1, TOP, "off", show=high > low)
+    plot.rule(y=0)
+    plot.rule(x=0, look="dotted")
+    plot.rule(x=target, look="dashed")
+    plot.line(curve(target, None), "old thin dashed")
+    plot.line(curve(target, clip), "ink")
+    plot.text(0.03, TOP - 0.12, L("旧预测", "old"), "quiet", align="left")
+    plot.text(target, TOP - 0.12, L("目标 G", "target G"), "boxed strong")
+    words = L("梯度是 0", "no gradient")
+    plot.text(
+        (max(low, -1.05) + min(high, 1.55)) / 2,
+        TOP - 0.6,
+        words,
+        "boxed",
+        show=not (high - low < 0.5),
+    )
+    tip = max(-1.0, min(1.5, value - 0.3 * slope))
+    plot.arrow(value, loss, tip, loss, "ink", show=not dead)
+    plot.dot(value, loss, "off" if dead else "sel")
+    plot.drag(x=("value", VALUES))
+    plot.grip((clip, TOP - 0.1), x=("clip", CLIPS), look="edge")
+    plot.grip((value, -0.1), x=("value", VALUES))
+    return scene(
+        plot,
+        tiles=[
+            tile(
+                L("裁剪后的梯度", "gradient, clipped"),
+                number(slope),
+                L("停在这里", "it stays here") if dead else L("还在走", "it moves"),
+                look="off" if dead else "",
+            ),
+            tile(
+                L("不裁剪的梯度", "gradient, plain"),
+                number(pull),
+                L("平方误差", "squared error"),
+            ),
+            tile(
+                L("死区宽", "width of dead zone"),
+                number(high - low),
+                L("梯度是 0 的一段", "where the gradient is 0"),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
-        Dial(
-            "clip",
-            CLIPS,
-            start=0.5,
-            symbol="e",
-            name={"zh": "价值裁剪范围", "en": "value clip range"},
-        ),
-        Dial(
-            "target",
-            RETURNS,
-            start=1.0,
-            symbol="R",
-            name={"zh": "回报减旧预测", "en": "return minus old prediction"},
-        ),
-        Dial(
-            "value",
-            VALUES,
-            start=0.65,
-            symbol="v",
-            name={"zh": "新预测减旧预测", "en": "new prediction minus old"},
-        ),
+        Dial("value", VALUES, 0.65, ("新预测", "new prediction"), "v", fmt=".2f"),
+        Dial("clip", CLIPS, 0.5, ("裁剪范围", "clip range"), "e"),
+        Dial("target", RETURNS, 1.0, ("目标", "target"), "G"),
     ],
-    title={
-        "zh": "价值裁剪：价值网络一次能走多远",
-        "en": "Value clip: how far a critic may move",
-    },
-    readout={
-        "zh": "损失 {loss:.3f}，梯度 {slope:.3f}；死区宽 {width:.2f}",
-        "en": "loss {loss:.3f}, gradient {slope:.3f}; dead zone {width:.2f} wide",
-    },
-    alt={
-        "zh": "左图：裁剪后的价值损失随新预测变化的曲线，虚线是不裁剪的平方损失，"
-        "点线是回报。右图：它的梯度，在阴影死区里等于零。",
-        "en": "Left: the clipped value loss against the new prediction, the plain "
-        "square dashed, the return dotted. Right: its gradient, zero in the shaded "
-        "dead zone.",
-    },
+    title=(
+        "价值裁剪让预测每次最多朝目标走 e，走反了仍拉得回来",
+        "A value clip stops a prediction after a move of e, but not on the wrong side",
+    ),
+    alt=(
+        "横轴是新预测，纵轴是损失。虚线是平方误差，实线是裁剪后的损失；斜线区里梯度为"
+        "零，箭头是预测将要移动的方向。",
+        "The new prediction across, the loss upwards. Dashed is the squared error, "
+        "solid the clipped loss; the hatched zone has no gradient, the arrow shows "
+        "where the prediction is moved.",
+    ),
+    presets=[
+        Preset(("走够了 e", "moved by e"), value=0.65, clip=0.5, target=1.0),
+        Preset(("走反了", "the wrong way"), value=-0.95, clip=0.5, target=1.0),
+        Preset(("范围放宽", "a wider range"), value=0.65, clip=1.0, target=1.0),
+        Preset(("目标就在范围内", "target in range"), value=0.65, clip=0.5, target=0.2),
+    ],
 )

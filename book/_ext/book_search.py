@@ -1,0 +1,191 @@
+"""Search by sections: an index of what every section says, read by ``search.js``.
+
+Sphinx indexes pages by word stems and never cuts a Chinese query. Here the index holds
+the sentences themselves, section by section, so that any run of characters is found, a
+result leads to the section, and its excerpt is a sentence, also for a page opened from
+disk. Code and outputs are not searched, except in the reference of the package.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+SKIP = (
+    nodes.literal_block,
+    nodes.doctest_block,
+    nodes.math_block,
+    nodes.raw,
+    nodes.comment,
+    nodes.title,
+    nodes.section,
+    nodes.image,
+    addnodes.only,
+)
+BLOCKS = (
+    nodes.paragraph,
+    nodes.term,
+    nodes.row,
+    nodes.rubric,
+    nodes.caption,
+    addnodes.desc_signature,
+)
+EQUATION = "(⋯)"  # a number that is known only when all pages are read
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "varepsilon": "ε",
+    "epsilon": "ε",
+    "eta": "η",
+    "theta": "θ",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "phi": "φ",
+    "Gamma": "Γ",
+    "Delta": "Δ",
+    "nabla": "∇",
+    "sum": "Σ",
+    "approx": "≈",
+    "cdot": "·",
+    "times": "×",
+    "pm": "±",
+    "le": "≤",
+    "leq": "≤",
+    "ge": "≥",
+    "geq": "≥",
+    "ne": "≠",
+    "neq": "≠",
+    "infty": "∞",
+    "mathbb{E}": "E",
+    "to": "→",
+    "mid": "|",
+    "in": "∈",
+    "log": "log ",
+    "exp": "exp ",
+    "sqrt": "√",
+}
+COMMAND = re.compile(r"\\(mathbb\{E\}|[a-zA-Z]+)\s?")
+SPACES = re.compile(r"\\[,;:!\s]|[{}~\\]|\s+")
+
+
+def plain(tex: str) -> str:
+    r"""Return a formula as words of one line.
+
+    >>> plain(r"\rho_t A_t \le 1 + \epsilon_{\text{high}}")
+    'ρ_t A_t ≤1 + ε_high'
+    """
+    text = COMMAND.sub(lambda found: GREEK.get(found[1], ""), tex)
+    return SPACES.sub(" ", text.replace("{", "").replace("}", "")).strip()
+
+
+def words(node: nodes.Node) -> str:
+    """Return what a reader reads of a block, its formulas as words."""
+    if isinstance(node, nodes.math):
+        return plain(node.astext())
+    if isinstance(node, nodes.Text):
+        return node.astext()
+    if node.get("reftype") == "eq":
+        return EQUATION
+    if isinstance(node, SKIP):
+        return ""
+    between = " · " if isinstance(node, nodes.row) else ""
+    return between.join(words(child) for child in node.children)
+
+
+def blocks(node: nodes.Element) -> list[str]:
+    """Return the blocks of prose in a section, without those of its subsections."""
+    found = []
+    for child in node.children:
+        if isinstance(child, BLOCKS):
+            found.append(" ".join(words(child).split()))
+        elif isinstance(child, nodes.Element) and not isinstance(child, SKIP):
+            found += blocks(child)
+    return [text for text in found if text]
+
+
+def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
+    """Return (anchor, level, title, prose, words in bold) of a page's sections."""
+    found = []
+    for section in doctree.findall(nodes.section):
+        level, above = 1, section.parent
+        while above is not None:
+            level += isinstance(above, nodes.section)
+            above = above.parent
+        bold = [
+            strong.astext()
+            for strong in section.findall(nodes.strong)
+            if next(_above(strong, nodes.section)) is section
+        ]
+        title = section.next_node(nodes.title)
+        anchor = section["ids"][0] if level > 1 else ""
+        text = "\n".join(blocks(section))
+        found.append((anchor, level, words_of_title(title), text, "\n".join(bold)))
+    return found
+
+
+def words_of_title(title: nodes.title) -> str:
+    """Return a heading as words."""
+    return " ".join("".join(words(child) for child in title.children).split())
+
+
+def _above(node: nodes.Node, kind: type):
+    while node is not None:
+        if isinstance(node, kind):
+            yield node
+        node = node.parent
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page says with the environment, which outlives a build."""
+    store(app.env)[app.env.docname] = sections(doctree)
+
+
+def forget(app: Sphinx, env, page: str) -> None:
+    store(env).pop(page, None)
+
+
+def store(env) -> dict:
+    """Return the sections of every page, which the environment keeps."""
+    if not hasattr(env, "book_search"):
+        env.book_search = {}
+    return env.book_search
+
+
+def no_sphinx_search(app: Sphinx) -> None:
+    """Leave out Sphinx's own index; its page is ours."""
+    if app.builder.format == "html":
+        app.builder.search = False
+
+
+def add_page(app: Sphinx) -> list[tuple[str, dict, str]]:
+    """Add the page of the search."""
+    return [("search", {}, "search.html")]
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    """Write the index beside the pages."""
+    if error or app.builder.format != "html":
+        return
+    index = [[page, found] for page, found in sorted(store(app.env).items()) if found]
+    data = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    file = Path(app.outdir, "search-index.js")
+    file.write_text(f"const BOOK_INDEX = {data};\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("builder-inited", no_sphinx_search)
+    app.connect("doctree-read", collect)
+    app.connect("env-purge-doc", forget)
+    app.connect("html-collect-pages", add_page)
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

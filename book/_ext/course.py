@@ -1,0 +1,207 @@
+"""The plan of the course on its pages: chapter heads, the map, the list of contents.
+
+``book/course.yml`` says of each chapter its number, its short name, the question that
+it answers, the arrow of the thread that it changes (``all``: the whole thread), and, if
+they are known, the minutes that it takes and the chapters that it needs. A chapter is
+linked once its notebook is in the book.
+"""
+
+from html import escape
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from generated import Generated
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+from coursebook import pages
+from coursebook.languages import SOURCE, pick
+from tokencredit.figures import STAGES
+
+COMMA = {"zh": "、", "en": ", "}
+ARROWS = ("all", *[*STAGES][1:])
+WORDS = {
+    "minutes": "约 {} 分钟 | about {} minutes",
+    "exercises": "{} 道练习 | {} exercises",
+    "needs": "需要：{} | needs: {}",
+    "thread": "全书主线，亮着的是本章 | the thread; this chapter is lit",
+    "map": "全书一条线，每一章改一支箭头 | One thread; each chapter changes one arrow",
+    "whole": "走完整条线 | the whole thread",
+    "planned": "编写中 | being written",
+    "start": "开始 | Start",
+}
+
+
+def plan(root: Path) -> list[dict]:
+    """Return the chapters of the course in reading order.
+
+    Raises:
+        ValueError: an arrow that the thread lacks, or a need that is no chapter.
+    """
+    rows = yaml.safe_load((root / "book" / "course.yml").read_text(encoding="utf-8"))
+    numbers = [row["number"] for row in rows]
+    for row in rows:
+        if row["arrow"] not in ARROWS:
+            raise ValueError(
+                f"book/course.yml, chapter {row['number']}: arrow is one of "
+                f"{', '.join(ARROWS)}, not {row['arrow']!r}"
+            )
+        if wrong := set(row.get("needs", [])) - set(numbers):
+            raise ValueError(
+                f"book/course.yml, chapter {row['number']}: needs {sorted(wrong)}, "
+                "which are no chapters"
+            )
+    return sorted(rows, key=lambda row: row["number"])
+
+
+def words(name: str, lang: str, *values) -> str:
+    """Return a short text in one language, its places filled."""
+    return pick(WORDS[name], lang).format(*values)
+
+
+def addresses(env) -> dict[int, str]:
+    """Return the page of each chapter that is in the book, by its number."""
+    docs = [doc for doc in env.found_docs if doc.startswith("chapters/")]
+    return {pages.chapter_number(doc): doc for doc in docs}
+
+
+def exercises(notebook: dict) -> int:
+    """Return how many exercises a chapter ends in: the headings of that section."""
+    texts = [text for lang, text in pages.pieces(notebook) if lang in (None, SOURCE)]
+    count, inside = 0, False
+    for level, title in (head for text in texts for head in pages.headings(text)):
+        if level == 2:
+            inside = title == "Exercises"
+        count += inside and level == 3
+    return count
+
+
+def thread(arrow: str, lang: str) -> str:
+    """Return the thread as a list of its stages, the arrow into one or all lit."""
+    items = []
+    for n, (name, stage) in enumerate(STAGES.items()):
+        lit = n > 0 and arrow in (name, "all")
+        here = ' aria-current="step"' if name == arrow else ""
+        items.append(f"<li{' class=lit' * lit}{here}><span>{stage[lang]}</span></li>")
+    label = words("thread", lang)
+    return f'<ol class="chapter-thread" aria-label="{label}">{"".join(items)}</ol>'
+
+
+def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
+    """Return what stands under a chapter's title."""
+    facts = [words("minutes", lang, row["minutes"])] if "minutes" in row else []
+    if count:
+        facts.append(f'<a href="#exercises">{words("exercises", lang, count)}</a>')
+    if needs:
+        links = [
+            f'<a href="{address}">{escape(name)}</a>' if address else escape(name)
+            for name, address in needs
+        ]
+        facts.append(words("needs", lang, COMMA.get(lang, COMMA["en"]).join(links)))
+    listed = "".join(f"<li>{fact}</li>" for fact in facts)
+    return (
+        f'<div class="chapter-head"><p class="chapter-asks">{escape(row["asks"][lang])}'
+        f'</p><ul class="chapter-facts">{listed}</ul>{thread(row["arrow"], lang)}</div>'
+    )
+
+
+class ChapterHead(SphinxTransform):
+    """Put number, question, facts and thread under the title of a chapter."""
+
+    default_priority = 875  # the headings have their anchors
+
+    def apply(self) -> None:
+        page, root = self.env.docname, Path(self.env.srcdir)
+        number, title = pages.chapter_number(page), self.document.next_node(nodes.title)
+        if number is None or title is None:
+            return
+        self.env.note_dependency(str(root / "book" / "course.yml"))
+        rows, found = {row["number"]: row for row in plan(root)}, addresses(self.env)
+        if number not in rows:
+            return  # the check of the notebooks says so
+        lang = self.config.edition
+        needs = [
+            (
+                f"{n} {rows[n][lang]}",
+                f"{Path(found[n]).name}.html" if n in found else "",
+            )
+            for n in rows[number].get("needs", [])
+        ]
+        notebook = pages.read_notebook(Path(self.env.doc2path(page)))
+        text = head(rows[number], exercises(notebook), needs, lang)
+        place = title.parent.index(title) + 1
+        title.parent.insert(place, nodes.raw("", text, format="html"))
+
+
+class CourseMap(Generated):
+    """The thread as a map: the stages, on each arrow the chapters that change it."""
+
+    def run(self) -> list[nodes.Node]:
+        self.depends_on(self.root / "book" / "course.yml")
+        lang, found = self.config.edition, addresses(self.env)
+
+        def links(arrow: str) -> str:
+            items = []
+            for row in plan(self.root):
+                if row["arrow"] != arrow:
+                    continue
+                name = f"<b>{row['number']}</b> {escape(row[lang])}"
+                if row["number"] in found:
+                    address = f"../{found[row['number']]}.html"
+                    asks = escape(row["asks"][lang])
+                    item = f'<a href="{address}" title="{asks}">{name}</a>'
+                else:
+                    item = f"<span>{name} <i>{words('planned', lang)}</i></span>"
+                items.append(f"<li>{item}</li>")
+            return f"<ul>{''.join(items)}</ul>" if items else ""
+
+        parts = []
+        for n, (name, stage) in enumerate(STAGES.items()):
+            if n:
+                parts.append(f'<li class="map-arrow">{links(name)}</li>')
+            glyph = f'<span class="glyph {name}">{"<i></i>" * 4}</span>'
+            parts.append(f'<li class="map-stage">{glyph}{stage[lang]}</li>')
+        whole = links("all")
+        if whole:
+            whole = f'<div class="map-whole">{words("whole", lang)}{whole}</div>'
+        label = words("map", lang)
+        html = (
+            f'<nav class="map" aria-label="{label}"><div class="map-head">'
+            f'<p class="map-title">{label}</p>{whole}</div>'
+            f"<ol>{''.join(parts)}</ol></nav>"
+        )
+        return [nodes.raw("", html, format="html")]
+
+
+def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
+    """Give the page template the parts of the book and their pages, by short names."""
+    env, lang = app.env, app.config.edition
+    names = {row["number"]: row[lang] for row in plan(Path(env.srcdir))}
+    tree = app.config.external_site_map
+    parts = [{"caption": "", "pages": [tree.root.docname]}]
+    parts += [
+        {"caption": part.caption, "pages": [item for item in part.items]}
+        for part in tree.root.subtrees
+    ]
+    for part in parts:
+        numbers = {name: pages.chapter_number(name) for name in part["pages"]}
+        part["pages"] = [
+            {
+                "name": name,
+                "number": number,
+                "title": words("start", lang)
+                if name == tree.root.docname
+                else names.get(number) or env.titles[name].astext(),
+            }
+            for name, number in numbers.items()
+            if name in env.found_docs
+        ]
+    context["book_parts"] = parts
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", list_contents)
+    app.add_transform(ChapterHead)
+    app.add_directive("course-map", CourseMap)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,47 @@
+"""A reward for every true step."""
+
+from tokencredit.world.tasks.signs import equations_true, outcome, tries
+
+SHOWN = "07_kl.ipynb#experiment-the-frontier-of-reward-and-kl"
+LEARNED = {"paid": "steps", "kl_coef": 0.0, "seed": 0}
+WORDS = {
+    "zh": {
+        "purpose": "给过程也发一点奖励",
+        "mistake": "步骤越多，付得越多",
+        "what": (
+            "答对给 1，每写对一个等式再加 0.2。写得对的弯路也有钱拿，策略就先写几个明知"
+            "不合题意的等式，最后才写那个对的：答对的一样多，第一次就答对的几乎没有了。"
+        ),
+        "learned": "拿它付钱：同一个策略训练前和 {rounds} 轮之后写下的回答。",
+        "law": "一次就对，不比绕一圈才对拿得少。",
+    },
+    "en": {
+        "purpose": "A little reward for the way as well",
+        "mistake": "More steps, more pay",
+        "what": (
+            "A right response earns 1, and every true equation 0.2 more. True detours "
+            "are paid too, so the policy first writes a few equations that cannot be "
+            "the wanted one, and the right one last: as many responses are right, and "
+            "hardly any first try is."
+        ),
+        "learned": (
+            "Paid by it: what one policy wrote before training and {rounds} rounds "
+            "later."
+        ),
+        "law": "Right at once earns no less than right after a detour.",
+    },
+}
+
+
+def wrong(prompt, response):
+    true = sum(one.true for one in tries(prompt, response))
+    return outcome(prompt, response) + 0.2 * true
+
+
+def right(prompt, response):
+    return outcome(prompt, response) * equations_true(prompt, response)
+
+
+def law(f):
+    at_once, detour = "9-5+7=11✓$", "9+5+7=21✗9+5-7=7✗9-5+7=11✓$"
+    return f("9□5□7=11?", at_once) >= f("9□5□7=11?", detour) > 0

@@ -1,0 +1,60 @@
+// The address of a setting, so that it can be sent: #s=STORY&A.lr=5&B.kl_coef=0.3&two=0.
+
+// The story, then only what differs from it.
+function writeHash(state, story, rows) {
+  const parts = [`s=${state.story}`], told = settingsOf(story, rows);
+  if (state.task !== story.task) parts.push(`task=${state.task}`);
+  for (const side of ["A", "B"])
+    for (const [name, value] of Object.entries(state.set[side]))
+      if (value !== told[side][name])
+        parts.push(`${side}.${name}=${encodeURIComponent(value)}`);
+  if (!state.two) parts.push("two=0");
+  if (state.axis !== (story.axis ?? "updates")) parts.push(`x=${state.axis}`);
+  return "#" + parts.join("&");
+}
+
+// The state that an address names. What is not known or not allowed is left as the story
+// has it, and named in `wrong`.
+function readHash(hash, stories, rows, tasks) {
+  const asked = hash.replace(/^#/, "").split("&").filter(Boolean)
+    .map((one) => one.split("=").map(plain));
+  const wrong = [];
+  let story = stories[0];
+  if (asked.length && (asked[0].length === 1 || asked[0][0] === "s")) {
+    const id = asked.shift().at(-1), found = stories.find((one) => one.id === id);
+    if (found) story = found;
+    else wrong.push(id);
+  }
+  const set = settingsOf(story, rows), axis = story.axis ?? "updates";
+  const state = { story: story.id, task: story.task, two: true, axis, set };
+  asked.sort(([one], [two]) => depth(one) - depth(two));
+  for (const [name, text] of asked) {
+    const [, side, dial] = /^([AB])\.(.+)$/.exec(name) ?? [];
+    const value = side && parse(dial, text, rows, set[side].algorithm);
+    if (value !== undefined) turn(set[side], dial, value, rows);
+    else if (name === "task" && Object.hasOwn(tasks, text)) state.task = text;
+    else if (name === "two" && ["0", "1"].includes(text)) state.two = text === "1";
+    else if (name === "x" && ["updates", "samples"].includes(text)) state.axis = text;
+    else wrong.push(`${name}=${text ?? ""}`);
+  }
+  return { state, wrong };
+}
+
+// An algorithm is turned first, then its parts, then their dials.
+const depth = (name) => (name.endsWith(".algorithm") ? 0 : name.split(".").length);
+
+function plain(text) {
+  try { return decodeURIComponent(text); } catch { return ""; }
+}
+
+// A value of a dial from text: one of its own, or a number between its ends.
+function parse(name, text, rows, algorithm) {
+  if (name === "algorithm") return Object.hasOwn(rows, text) ? text : undefined;
+  if (!Object.hasOwn(DIALS, name) || text === undefined) return undefined;
+  const { values, choice } = DIALS[name], own = dialsOfRow(rows[algorithm])[name];
+  const known = [...values, own].find((value) => String(value) === text);
+  if (known !== undefined || choice || !/^-?[\d.]+(e-?\d+)?$/i.test(text)) return known;
+  const numbers = values.filter((one) => typeof one === "number"), value = Number(text);
+  const inside = value >= Math.min(...numbers) && value <= Math.max(...numbers);
+  return inside && (!COUNTS.includes(name) || Number.isInteger(value)) ? value : undefined;
+}

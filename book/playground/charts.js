@@ -1,0 +1,226 @@
+// Pictures on canvas: curves of both sides, every response as an icicle, a histogram.
+// Colours are those of the page; A is grey with a hollow end, B is ink and thick.
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+const LINES = {
+  A: { colour: "old", width: 2.5, thin: 0.38 },
+  B: { colour: "ink", width: 3, thin: 0.2 },
+};
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const names = ["ink", "old", "up", "down", "mark", "paper", "muted", "line", "wash"];
+  const value = (name) => style.getPropertyValue(`--tc-${name}`).trim();
+  return Object.fromEntries(names.map((name) => [name, value(name)]));
+}
+
+// A canvas as large as its box, cleared.
+function surface(canvas) {
+  const { clientWidth: w, clientHeight: h } = canvas;
+  const scale = Math.min(devicePixelRatio || 1, 2);
+  if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
+    canvas.width = Math.round(w * scale);
+    canvas.height = Math.round(h * scale);
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, w, h);
+  return { pen, w, h };
+}
+
+function median(values) {
+  const sorted = values.filter((x) => x === x).sort((one, two) => one - two), n = sorted.length;
+  return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
+}
+
+// The same where at least half of them have a value.
+const common = (values) =>
+  2 * values.filter((x) => x === x).length >= values.length ? median(values) : NaN;
+
+const show = (x) => (x !== x ? "–"
+  : x.toFixed(Math.abs(x) >= 100 ? 0 : Math.abs(x) >= 9.95 ? 1 : 2).replace("-", "−"));
+
+// A round number at or above x.
+function nice(x) {
+  const unit = 10 ** Math.floor(Math.log10(x));
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((k) => k * unit >= x * 0.999) * unit;
+}
+
+// Curves. sides: [{name, lines, at}], at[i] being the places of line i on the x axis.
+function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
+  const { pen, w, h } = surface(canvas);
+  if (!w) return;
+  const left = 34, right = 52, top = 8, bottom = 18, W = w - left - right, H = h - top - bottom;
+  let high = max ?? least;
+  if (max === undefined)
+    for (const y of sides.flatMap(({ lines }) => lines).flat()) if (y > high) high = y;
+  high = max ?? nice(high || 1);
+  const X = (x) => left + (W * x) / end, inside = (y) => Math.min(high, Math.max(min, y));
+  const Y = (y) => top + H * (1 - (inside(y) - min) / (high - min));
+
+  pen.font = `11px ${FONT}`;
+  pen.strokeStyle = ink.line;
+  pen.fillStyle = ink.muted;
+  pen.lineWidth = 1;
+  pen.textBaseline = "middle";
+  pen.textAlign = "right";
+  for (const y of [min, (min + high) / 2, high]) {
+    const at = Math.round(Y(y)) + 0.5;
+    stroke(pen, [[left, at], [left + W, at]]);
+    pen.fillText(String(+y.toPrecision(2)).replace("-", "−"), left - 6, at);
+  }
+  pen.textBaseline = "alphabetic";
+  pen.textAlign = "left";
+  pen.fillText("0", left, h - 4);
+  pen.textAlign = "right";
+  pen.fillText(end.toLocaleString("en").replace(/,/g, "\u202f"), left + W, h - 4);
+  pen.setLineDash([2, 3]);
+  for (const mark of marks) stroke(pen, [[X(mark), top], [X(mark), top + H]]);
+
+  const ends = [];
+  for (const { name, lines, at } of sides) {
+    const style = LINES[name], stride = Math.max(1, Math.floor((1.2 * lines[0].length) / W));
+    const draw = (ys, xs) => {
+      let down = false;
+      pen.beginPath();
+      for (let i = 0; i < ys.length; i += stride) {
+        const k = i + stride < ys.length ? i : ys.length - 1; // the last one is drawn
+        if (ys[k] !== ys[k]) { down = false; continue; }
+        pen[down ? "lineTo" : "moveTo"](X(xs ? xs[k] : k), Y(ys[k]));
+        down = true;
+      }
+      pen.stroke();
+    };
+    pen.lineJoin = "round";
+    pen.setLineDash([]);
+    pen.strokeStyle = ink[style.colour];
+    pen.lineWidth = 1;
+    pen.globalAlpha = style.thin;
+    lines.forEach((line, i) => draw(line, at && at[i]));
+    pen.globalAlpha = 1;
+    pen.lineWidth = style.width;
+    const { xs, ys } = middleOf(lines, at);
+    draw(ys, xs);
+    let k = ys.length - 1;
+    while (k >= 0 && ys[k] !== ys[k]) k--;
+    if (k >= 0) ends.push({ name, text: show(ys[k]), x: X(xs ? xs[k] : k), y: Y(ys[k]) });
+  }
+  label(pen, ends, { low: top + 7, high: top + H - 7, right: left + W + 4 }, ink);
+}
+
+// Where the lines end: a dot (A's is hollow), the side and its last value.
+function label(pen, ends, { low, high, right }, ink) {
+  ends.sort((one, two) => one.y - two.y);
+  const [one, two] = ends, middle = two && Math.min(high, Math.max(low, (one.y + two.y) / 2));
+  const close = two && two.y - one.y < 14;
+  pen.textAlign = "left";
+  pen.textBaseline = "middle";
+  pen.font = `600 12px ${FONT}`;
+  ends.forEach(({ name, text, x, y }, n) => {
+    const hollow = name === "A", colour = hollow ? ink.muted : ink.ink;
+    pen.lineWidth = 1.5;
+    pen.strokeStyle = colour;
+    pen.fillStyle = hollow ? ink.paper : colour;
+    pen.beginPath();
+    pen.arc(x, y, 3, 0, 7);
+    pen.fill();
+    pen.stroke();
+    pen.fillStyle = colour;
+    pen.fillText(`${name} ${text}`, Math.min(x + 7, right), close ? middle + 14 * n - 7 : y);
+  });
+}
+
+function stroke(pen, points) {
+  pen.beginPath();
+  points.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+  pen.stroke();
+}
+
+// The median of the lines: update by update, or along the x axis where each line has
+// its own places on it.
+function middleOf(lines, at) {
+  const length = Math.min(...lines.map((line) => line.length));
+  if (!at) return { ys: Array.from({ length }, (_, i) => common(lines.map((line) => line[i]))) };
+  const end = Math.min(...at.map((xs) => xs[xs.length - 1] ?? 0)), num = Math.min(length, 120);
+  const feet = lines.map(() => 0), xs = [], ys = [];
+  for (let k = 0; k < num; k++) {
+    const x = num > 1 ? (end * k) / (num - 1) : 0;
+    xs.push(x);
+    ys.push(common(lines.map((line, i) => {
+      while (feet[i] + 1 < line.length && at[i][feet[i] + 1] <= x) feet[i]++;
+      return line[feet[i]];
+    })));
+  }
+  return { xs, ys };
+}
+
+// Every response to prompt q: a column for each word, heights are probabilities.
+// Returns the leaves, for whoever points at one.
+function icicle(canvas, { tree, now }, q, word, ink) {
+  const { pen, w, h } = surface(canvas), { V, S, T, child, paid, right } = tree;
+  const column = w / T, leaves = [];
+  const box = (text, x, y, width, height, fill, colour) => {
+    pen.fillStyle = fill;
+    pen.fillRect(x, y, width, Math.max(height - (height > 3 ? 1 : 0), 0.3));
+    if (height < 12 || column < 13) return;
+    pen.save(); // a word may be wider than its column
+    pen.beginPath();
+    pen.rect(x, y, width - 1, height);
+    pen.clip();
+    pen.fillStyle = colour;
+    pen.fillText(text, x + (column > 26 ? 5 : 2), y + height / 2);
+    pen.restore();
+  };
+  const walk = (s, depth, top, height) => {
+    const x = depth * column;
+    for (let a = 0, y = top; a < V; a++) {
+      const k = s * V + a, next = child[k];
+      if (next === NO_WORD) continue;
+      const size = height * now.p[(q * S + s) * V + a], text = word(tree.words[a]);
+      if (size > 0.3 && next === CLOSED) {
+        const fill = right[q][k] ? ink.up : paid[q][k] > 0 ? ink.down : ink.line;
+        box(text, x, y, w - x - 1, size, fill, fill === ink.line ? ink.ink : ink.paper);
+        leaves.push({ x, y, size, s, a, chance: size / h });
+      } else if (size > 0.3) {
+        box(text, x, y, column - 1, size, ink.wash, ink.ink);
+        walk(next, depth + 1, y, size);
+      }
+      y += size;
+    }
+  };
+  pen.font = `12px ${FONT}`;
+  pen.textAlign = "left";
+  pen.textBaseline = "middle";
+  walk(0, 0, 0, h);
+  return leaves;
+}
+
+// Cosines of many batches, A above B.
+function histogram(canvas, sides, ink) {
+  const { pen, w, h } = surface(canvas), left = 12, W = w - 2 * left, bins = 40;
+  const H = (h - 22) / 2 - 6, wide = W / bins;
+  const X = (x) => left + (W * (x + 1)) / 2;
+  pen.font = `11px ${FONT}`;
+  pen.textBaseline = "alphabetic";
+  pen.fillStyle = ink.muted;
+  for (const x of [-1, 0, 1]) {
+    pen.textAlign = ["left", "center", "right"][x + 1];
+    pen.fillText(String(x).replace("-", "−"), X(x), h - 4);
+  }
+  pen.textAlign = "left";
+  pen.font = `600 12px ${FONT}`;
+  sides.forEach(({ name, values }, n) => {
+    const counts = new Array(bins).fill(0), floor = 6 + (n + 1) * H + n * 6;
+    for (const x of values)
+      if (x === x) counts[Math.min(bins - 1, Math.floor(((x + 1) / 2) * bins))]++;
+    const tall = (0.85 * H) / Math.max(...counts, 1);
+    pen.strokeStyle = pen.fillStyle = ink[LINES[name].colour];
+    counts.forEach((count, i) => {
+      const draw = name === "A" ? "strokeRect" : "fillRect"; // hollow, as A's dot
+      if (count) pen[draw](left + i * wide + 0.5, floor - count * tall, wide - 1, count * tall);
+    });
+    pen.strokeStyle = ink.line;
+    stroke(pen, [[left, floor + 0.5], [left + W, floor + 0.5]]);
+    pen.fillStyle = name === "A" ? ink.muted : ink.ink;
+    pen.fillText(`${name} ${show(median(values))}`, left, floor - H + 12);
+  });
+}

@@ -1,0 +1,330 @@
+// The page at work: runs of both sides, playing, painting, listening.
+const SMOOTH = { cosine: 0.8, dead: 0.85, clipped: 0.6 }; // noisy lines
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+const trees = {}; // by task, grown once
+let state; // story, task, prompt, two sides?, x axis, and the setting of each side
+let runs, history; // per side: a run for each seed; per metric a line for each seed
+let updates = 0, marks = []; // where dials were turned
+let seeds = 8, frozen = null; // cosines of resampled batches, if asked for
+let ink, leaves = {}; // colours; what stands where in the icicles
+
+const storyNow = () => STORIES.find((one) => one.id === state.story);
+const taskNow = () => TASKS[state.task];
+const sides = () => (state.two ? BOTH : ["A"]);
+const settingNow = (side) => settingOf(state.set[side], ROWS[state.set[side].algorithm]);
+
+// ---- runs ----
+
+function begin() {
+  const tree = (trees[state.task] ??= grow(taskNow()));
+  runs = {};
+  history = {};
+  updates = 0;
+  marks = [];
+  frozen = null;
+  for (const side of sides()) {
+    const set = settingNow(side);
+    runs[side] = Array.from({ length: seeds }, (_, n) => new Run(tree, set, n + 1));
+    history[side] = {};
+    for (const name of ["drawn", ...Object.keys(METRICS)])
+      history[side][name] = runs[side].map(() => []);
+  }
+  state.prompt = Math.min(storyNow().prompt ?? 0, tree.P - 1);
+}
+
+function advance() {
+  for (const side of sides()) runs[side].forEach((run, n) => follow(run, history[side], n));
+  updates++;
+  frozen = null;
+}
+
+// One update of one seed, and its numbers; a run that overflowed stands still.
+function follow(run, lines, n) {
+  const drawn = run.drawn;
+  if (!run.failed) run.step();
+  if (run.failed) return;
+  const seen = { ...run.seen, clipped: run.clipped, dead: run.dead, cosine: run.cosine };
+  lines.drawn[n].push(drawn);
+  run.smooth ??= {};
+  for (const name of Object.keys(METRICS)) {
+    const x = seen[name], last = run.smooth[name] ?? x, keep = SMOOTH[name] ?? 0;
+    if (x === x) run.smooth[name] = last === last ? keep * last + (1 - keep) * x : x;
+    lines[name][n].push(x === x ? run.smooth[name] : NaN);
+  }
+}
+
+// Turn a dial. Runs go on from where they are, unless their table would be another one.
+function turned(name, side, value) {
+  turn(state.set[side], name, value, ROWS);
+  if (!updates || DIALS[name]?.again) begin();
+  else if (runs[side]) {
+    const set = settingNow(side);
+    for (const run of runs[side]) run.turn(set);
+    marks.push(updates);
+  }
+  sync();
+}
+
+// Show the state, everywhere.
+function sync() {
+  showStory();
+  showDials();
+  playButton();
+  const hash = writeHash(state, storyNow(), ROWS);
+  if (location.hash !== hash) window.history.replaceState(null, "", hash);
+  if (!$(".pg-code").hidden) code($(".pg-code").dataset.side);
+  draw();
+}
+
+// ---- pictures ----
+
+function chart(figure) {
+  const name = figure.dataset.chart, canvas = figure.querySelector("canvas"), why = quiet(name);
+  const note = figure.querySelector(".pg-quiet"), samples = state.axis === "samples";
+  note.hidden = !why;
+  note.textContent = why ? word("quiet", why) : "";
+  figure.classList.toggle("pg-silent", Boolean(why));
+  if (why) return;
+  if (name === "cosine" && frozen) { histogram(canvas, frozen, ink); return; }
+  const lines = sides().map((side) => ({
+    name: side, lines: history[side][name], at: samples ? history[side].drawn : null,
+  }));
+  const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
+  const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().updates, updates);
+  curves(canvas, lines, { ...METRICS[name], end, marks: samples ? [] : marks }, ink);
+}
+
+function tree(side) {
+  const canvas = $(`[data-icicle=${side}]`), say = (letter) => word("say", letter);
+  leaves[side] = icicle(canvas, runs[side][0], state.prompt, say, ink);
+}
+
+const chips = (side) => ($(`[data-group=${side}]`).innerHTML = group(runs[side][0]));
+const count = () =>
+  ($(".pg-count b").textContent = `${updates} / ${Math.max(storyNow().updates, updates)}`);
+
+function draw() {
+  $$("[data-chart]").forEach(chart);
+  sides().forEach(tree);
+  sides().forEach(chips);
+  count();
+  describe();
+  const failed = sides().flatMap((side) => runs[side]).filter((run) => run.failed).length;
+  if (failed) note(`${failed} ${ui("failed")}`);
+}
+
+// While a story plays, every picture has its own rhythm (milliseconds). A frame paints
+// what is due, in view and fits, the longest waiting first; half as often where it is slow.
+const inView = new Set();
+const watch = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes)
+    inView[isIntersecting ? "add" : "delete"](target);
+});
+
+function rhythm() {
+  const jobs = [{ every: 100, run: count }];
+  for (const figure of $$("[data-chart]")) {
+    const every = figure.classList.contains("pg-big") ? 32 : 200;
+    jobs.push({ every, run: () => chart(figure), box: figure });
+  }
+  for (const side of sides()) {
+    jobs.push({ every: 64, run: () => tree(side), box: $(`[data-icicle=${side}]`) });
+    jobs.push({ every: 350, run: () => chips(side), box: $(`[data-group=${side}]`) });
+  }
+  return jobs.map((job) => ({ ...job, last: 0 }));
+}
+
+function paint(now) {
+  const start = performance.now(), slower = pace > 25 ? 2 : 1;
+  jobs.sort((one, two) => one.last - two.last);
+  for (const job of jobs) {
+    if (now - job.last < job.every * slower || (job.box && !inView.has(job.box))) continue;
+    job.run();
+    job.last = now;
+    if (performance.now() - start > 5) break;
+  }
+}
+
+// ---- playing ----
+
+let playing = false, beyond = false; // past the story's end, because the reader went on
+let before = 0, owed = 0, pace = 0; // last frame; updates due; milliseconds a frame
+let jobs = [];
+
+function frame(now) {
+  if (!playing) return;
+  const passed = Math.min(now - before, 200), start = performance.now();
+  const end = beyond ? Infinity : storyNow().updates, budget = pace > 25 ? 8 : 14;
+  before = now;
+  pace = 0.9 * pace + 0.1 * passed;
+  owed = Math.min(owed + (passed / 1000) * SPEEDS[$(".pg-speed select").value], 12);
+  for (; owed >= 1 && updates < end && performance.now() - start < budget; owed--) advance();
+  paint(now);
+  if (pace > 28 && seeds === 8 && updates > 20) fewer();
+  if (updates >= end) stop();
+  else requestAnimationFrame(frame);
+}
+
+function play() {
+  if (playing) return;
+  beyond = updates >= storyNow().updates;
+  playing = true;
+  jobs = rhythm();
+  before = performance.now();
+  owed = 1;
+  playButton();
+  requestAnimationFrame(frame);
+}
+
+function stop() {
+  playing = false;
+  playButton();
+  draw();
+}
+
+const playButton = () =>
+  ($(".pg-play").textContent = playing ? `❚❚ ${ui("pause")}` : `▶ ${ui("play")}`);
+
+// Four seeds instead of eight where the machine cannot keep up.
+function fewer() {
+  seeds = 4;
+  for (const side of sides()) {
+    runs[side].length = seeds;
+    for (const lines of Object.values(history[side])) lines.length = seeds;
+  }
+  $(".pg-seeds").textContent = ui("four_seeds");
+}
+
+function freeze() {
+  if (playing) stop();
+  frozen = sides().map((side) => ({ name: side, values: runs[side][0].resample(200) }));
+  draw();
+}
+
+// Begin what an address names: a story, perhaps with dials turned.
+function start(hash) {
+  const { state: named, wrong } = readHash(hash, STORIES, ROWS, TASKS);
+  state = named;
+  begin();
+  sync();
+  note(wrong.length ? ui("bad_link") + wrong.join(", ") : "");
+  beyond = false;
+  if (playing) jobs = rhythm();
+  else if (!calm.matches) play();
+}
+
+// ---- sharing ----
+
+function code(side) {
+  const set = state.set[side], box = $(".pg-code");
+  const length = Math.max(updates, storyNow().updates);
+  box.hidden = false;
+  box.dataset.side = side;
+  box.querySelector("p").textContent = ui("python_about");
+  const text = asPython(set, ROWS[set.algorithm], state.task, length);
+  return (box.querySelector("pre").textContent = text);
+}
+
+async function copy(text) {
+  let done = true;
+  try { await navigator.clipboard.writeText(text); } catch { done = false; }
+  $(".pg-copied").textContent = ui(done ? "copied" : "not_copied");
+}
+
+// ---- listening ----
+
+const CLICKS = {
+  "[data-story]": ({ story }) => start(`#s=${story}`),
+  "[data-stage]": ({ stage }, button) => open([stage], !isOpen(button)),
+  "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
+  "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
+  ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
+  ".pg-play": () => (playing ? stop() : play()),
+  ".pg-step": () => { playing = false; advance(); playButton(); draw(); },
+  ".pg-reset": () => { begin(); beyond = false; sync(); },
+  ".pg-freeze": freeze,
+  ".pg-link": () => copy(location.href),
+  ".pg-python": ({ side }) => copy(code(side)),
+};
+
+function clicked({ target }) {
+  const button = target.closest("button");
+  for (const [css, act] of Object.entries(CLICKS))
+    if (button?.matches(css)) { act(button.dataset, button); return; }
+}
+
+function changed({ target }) {
+  const { dial, side } = target.dataset;
+  if (dial) turned(dial, side, chosen(target));
+  else if (target.id === "pg-task") { state.task = target.value; begin(); sync(); }
+  else if (target.closest(".pg-axis")) { state.axis = target.value; sync(); }
+  else if (target.closest(".pg-two")) { state.two = target.checked; begin(); sync(); }
+}
+
+function chosen({ type, value, dataset: { dial, side } }) {
+  if (type === "range") return steps(dial, side)[value];
+  if (dial === "algorithm") return value;
+  return DIALS[dial].values.find((one) => String(one) === value);
+}
+
+const isOpen = (button) => button.getAttribute("aria-expanded") === "true";
+
+function open(stages, wanted) {
+  for (const stage of stages) {
+    $(`#pg-stage-${stage}`).hidden = !wanted;
+    $(`[data-stage=${stage}]`).setAttribute("aria-expanded", wanted);
+  }
+  $(".pg-drawer").hidden = $$(".pg-stage").every((box) => box.hidden);
+  $(".pg-all").setAttribute("aria-expanded", $$(".pg-stage").every((box) => !box.hidden));
+}
+
+// Say which response the pointer is on.
+function pointed({ target, offsetX: x, offsetY: y }) {
+  const side = target.dataset?.icicle;
+  if (!side) return;
+  const leaf = leaves[side].find((one) => x >= one.x && y >= one.y && y < one.y + one.size);
+  target.parentNode.querySelector(".pg-tip").textContent = leaf ? told(side, leaf) : "";
+}
+
+function look() { // other colours
+  ink = colours();
+  if (runs) draw();
+}
+
+function printing(on) {
+  document.documentElement.classList.toggle("pg-printing", on);
+  look();
+}
+
+function listen() {
+  root.addEventListener("input", changed);
+  root.addEventListener("click", clicked);
+  root.addEventListener("pointermove", pointed);
+  document.addEventListener("click", ({ target }) => { // the stories told below
+    const story = target.dataset?.playStory;
+    if (!story) return;
+    start(`#s=${story}`);
+    root.scrollIntoView();
+  });
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#s=")) start(location.hash);
+  });
+  addEventListener("resize", draw);
+  addEventListener("beforeprint", () => printing(true));
+  addEventListener("afterprint", () => printing(false));
+  document.addEventListener("visibilitychange", () => { before = performance.now(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", look);
+  new MutationObserver(look)
+    .observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  for (const box of $$("[data-chart], [data-icicle], [data-group]")) watch.observe(box);
+}
+
+// The book's contents step aside on a wide screen; its own button brings them back.
+if (innerWidth > 992)
+  document.getElementById("pst-primary-sidebar")?.classList.add("pst-sidebar-hidden");
+build();
+$(".pg-speed select").value = "normal";
+look();
+listen();
+start(location.hash);

@@ -1,0 +1,306 @@
+// What the page is made of, and what its controls show. Words come with the page, in its
+// language; a part without words shows its own name.
+const { rows: ROWS, tasks: TASKS, stories: STORIES, words: WORDS } = DATA;
+const METRICS = { // how each chart is scaled
+  success: { min: 0, max: 1 }, reward: { least: 1 }, length: { least: 4 },
+  entropy: { least: 0.5 }, kl: { least: 0.5 }, clipped: { least: 0.1 },
+  dead: { min: 0, max: 1 }, cosine: { min: -1, max: 1 },
+};
+const SPEEDS = { slow: 8, normal: 30, fast: 120 }; // updates a second
+const BOTH = ["A", "B"];
+
+const root = document.getElementById("playground");
+const $ = (css) => root.querySelector(css), $$ = (css) => [...root.querySelectorAll(css)];
+const each = (list, f) => list.map(f).join("");
+const word = (kind, id) => WORDS[kind]?.[id] ?? String(id);
+const ui = (id) => word("ui", id);
+const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+function dialName(name) {
+  if (WORDS.dial[name]) return WORDS.dial[name];
+  const { of, dial } = DIALS[name];
+  return `${word("dial", of)}: ${dial}`;
+}
+const valueName = (value) =>
+  WORDS.choice[value] ?? (typeof value === "number" ? String(+value.toPrecision(4)) : value);
+
+// ---- the parts of the page ----
+
+const legend = (side) =>
+  `<span class="pg-key pg-key-${side}" aria-hidden="true"></span><b>${side}</b>`;
+const option = (value, text) => `<option value="${escaped(value)}">${text}</option>`;
+
+function control(name, side) {
+  const label = escaped(`${dialName(name)}, ${side}`);
+  const at = `data-dial="${name}" data-side="${side}" aria-label="${label}"`;
+  if (name === "algorithm")
+    return `<select ${at}>${each(Object.keys(ROWS), (row) => option(row, row))}</select>`;
+  const { choice, values } = DIALS[name];
+  if (!choice) return `<input type="range" min="0" ${at}><output></output>`;
+  const options = each(values, (value) => option(String(value), valueName(value)));
+  return `<select ${at}>${options}</select>`;
+}
+
+const setOf = (name, side, head = "") =>
+  `<span class="pg-set" data-of="${side}">${head}${control(name, side)}</span>`;
+
+function dialRow(name) {
+  const even = `${ui("copy_b")}: ${dialName(name)}`;
+  return `<div class="pg-dial" data-row="${name}">
+    <span class="pg-name">${dialName(name)}</span>${each(BOTH, (side) => setOf(name, side))}
+    <button class="pg-even" data-even="${name}" aria-label="${even}" title="${even}">=</button>
+    <small class="pg-idle"></small></div>`;
+}
+
+function stageBox(stage) {
+  const task = `<div class="pg-dial">
+    <label class="pg-name" for="pg-task">${word("dial", "task")}</label>
+    <span class="pg-set pg-wide"><select id="pg-task">${
+      each(Object.keys(TASKS), (name) => option(name, word("task", name)))}</select></span>
+    </div>${dialRow("algorithm")}`;
+  const own = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
+  return `<fieldset class="pg-stage" id="pg-stage-${stage}" hidden>
+    <legend>${word("stage", stage)}</legend>
+    ${stage === "prompt" ? task : ""}${each(own, dialRow)}</fieldset>`;
+}
+
+function stageButton(stage) {
+  return `<li><button data-stage="${stage}" aria-expanded="false"
+    aria-controls="pg-stage-${stage}"><b>${word("stage", stage)}</b><span></span></button></li>`;
+}
+
+const chartBox = (name) => `<figure class="pg-chart" data-chart="${name}">
+  <figcaption>${word("chart", name)}</figcaption><canvas role="img"></canvas>
+  <p class="pg-quiet" hidden></p>${
+    name === "cosine" ? `<button class="pg-freeze">${ui("freeze")}</button>` : ""}</figure>`;
+
+const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
+  `<div data-of="${side}"><p class="pg-side">${legend(side)} <span class="pg-tip"></span></p>
+  ${inside(side)}</div>`)}</div>`;
+
+function build() {
+  const story = ({ id, title }) => `<li><button data-story="${id}">${title}</button></li>`;
+  const sign = (kind, text) => `<span class="pg-sign ${kind}">${ui(text)}</span>`;
+  const python = (side) =>
+    `<button class="pg-python" data-side="${side}">${ui("copy_python")}: ${side}</button>`;
+  root.innerHTML = `
+<nav class="pg-stories" aria-label="${ui("stories")}"><ol>${each(STORIES, story)}</ol></nav>
+<div class="pg-main">
+  <p class="pg-note" role="status" hidden></p>
+  <div class="pg-head">
+    <div><h2></h2><p class="pg-watch"></p></div><div class="pg-differs"></div>
+  </div>
+  <div class="pg-thread">
+    <ol>${each(STAGES, stageButton)}</ol>
+    <button class="pg-all" aria-expanded="false">${ui("all_dials")}</button>
+  </div>
+  <div class="pg-drawer" hidden>${each(STAGES, stageBox)}</div>
+  <div class="pg-bar">
+    <button class="pg-play"></button>
+    <button class="pg-step">${ui("step")}</button>
+    <button class="pg-reset">${ui("reset")}</button>
+    <label class="pg-speed"><span>${ui("speed")}</span>
+      <select aria-label="${ui("speed")}">${each(Object.keys(SPEEDS), (name) => option(name, ui(name)))}</select></label>
+    <span class="pg-count"><span>${ui("update")}</span> <b></b></span>
+    <label class="pg-axis"><span>${ui("axis")}</span>
+      <select>${each(["updates", "samples"], (name) => option(name, ui(name)))}</select></label>
+    <label class="pg-two"><input type="checkbox"> ${ui("two")}</label>
+  </div>
+  <div class="pg-body">
+    <div>
+      <div class="pg-charts">${each(Object.keys(METRICS), chartBox)}</div>
+      <p class="pg-cap pg-seeds">${ui("seeds")}</p>
+      <details class="pg-why"><summary>${ui("why")}</summary><p></p></details>
+      <div class="pg-share">
+        <button class="pg-link">${ui("copy_link")}</button>${each(BOTH, python)}
+        <span class="pg-copied" role="status"></span>
+      </div>
+      <div class="pg-code" hidden><p class="pg-cap"></p><pre tabindex="0"></pre></div>
+    </div>
+    <div>
+      <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
+      <h3>${ui("icicle")}</h3>
+      <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}
+        ${sign("up", "right")} ${sign("down", "hacked")} ${sign("none", "wrong")}</p>
+      ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
+      <h3>${ui("group")}</h3>
+      <p class="pg-cap">${ui("group_about")}</p>
+      ${pair((side) => `<div data-group="${side}"></div>`)}
+    </div>
+  </div>
+</div>`;
+}
+
+// ---- what it shows ----
+
+// The dials in which the sides differ, as far as they say something.
+function differing() {
+  const { A, B } = state.set;
+  return Object.keys(A).filter((name) => {
+    if (!state.two || A[name] === B[name]) return false;
+    if (name === "algorithm") return true;
+    const { of } = DIALS[name];
+    const speaks = sides().some((side) => !idle(name, state.set[side], taskNow()));
+    return speaks && !(of && A[of] !== B[of]); // another part has other dials
+  });
+}
+
+// The values of a range: its own, the algorithm's, and where it stands.
+function steps(name, side) {
+  const set = state.set[side], own = dialsOfRow(ROWS[set.algorithm])[name];
+  const rank = (value) => (value === NONE ? -Infinity : Number(value));
+  return [...new Set([...DIALS[name].values, own, set[name]])]
+    .sort((one, two) => rank(one) - rank(two));
+}
+
+function showStory() {
+  const story = storyNow();
+  for (const button of $$("[data-story]")) {
+    const here = button.dataset.story === story.id;
+    button.setAttribute("aria-current", here);
+    const strip = button.closest("ol");
+    if (here) strip.scrollLeft = button.offsetLeft - strip.offsetLeft - 40;
+  }
+  $(".pg-head h2").textContent = story.title;
+  $(".pg-watch").textContent = story.watch;
+  $(".pg-why p").innerHTML =
+    `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
+  for (const figure of $$("[data-chart]")) {
+    const place = story.charts.indexOf(figure.dataset.chart);
+    figure.classList.toggle("pg-big", place >= 0);
+    figure.style.order = place >= 0 ? place - 2 : "";
+  }
+  const asks = WORDS.ask[state.task] ?? [];
+  $(".pg-prompts").innerHTML = each(asks, (text) => `<button>${text}</button>`);
+  $$(".pg-prompts button").forEach((button, q) => {
+    button.dataset.prompt = q;
+    button.setAttribute("aria-pressed", q === state.prompt);
+  });
+  $(".pg-about").textContent = word("about", state.task);
+}
+
+function showDials() {
+  const { A, B } = state.set, differ = differing(), few = differ.slice(0, 4);
+  const box = $(".pg-differs"), list = few.join();
+  if (box.dataset.list !== list) {
+    box.dataset.list = list;
+    const row = (name) => `<div class="pg-diff"><span class="pg-name">${dialName(name)}</span>
+      ${each(BOTH, (side) => setOf(name, side, `${legend(side)} `))}</div>`;
+    box.innerHTML = `<p class="pg-cap">${ui(list ? "differs" : "same")}</p>${each(few, row)}`;
+  }
+  box.hidden = !state.two;
+  for (const control of $$("[data-dial]")) showValue(control);
+  for (const row of $$("[data-row]")) {
+    const name = row.dataset.row;
+    row.classList.toggle("pg-differ", state.two && A[name] !== B[name]);
+    if (name !== "algorithm") showReason(row, name);
+  }
+  for (const button of $$("[data-stage]")) {
+    const stage = button.dataset.stage, own = differ.filter((name) =>
+      (name === "algorithm" ? "prompt" : DIALS[name].stage) === stage);
+    button.classList.toggle("pg-lit", own.length > 0);
+    button.querySelector("span").textContent = own.length ? dialName(own[0]) : summary(stage);
+  }
+  $("#pg-task").value = state.task;
+  $(".pg-axis select").value = state.axis;
+  $(".pg-two input").checked = state.two;
+  root.classList.toggle("pg-one", !state.two);
+}
+
+function showValue(control) {
+  const { dial: name, side } = control.dataset, value = state.set[side][name];
+  if (control.type !== "range") { control.value = String(value); return; }
+  const values = steps(name, side);
+  control.max = values.length - 1;
+  control.value = values.indexOf(value);
+  control.setAttribute("aria-valuetext", valueName(value));
+  control.nextElementSibling.textContent = valueName(value);
+}
+
+// Dim a dial that says nothing on either side; say why, by side where they differ.
+function showReason(row, name) {
+  const why = sides().map((side) => idle(name, state.set[side], taskNow()));
+  row.classList.toggle("pg-dim", why.every(Boolean));
+  const same = why.every((one) => one === why[0]);
+  row.querySelector(".pg-idle").textContent = same
+    ? why[0] ? word("idle", why[0]) : ""
+    : why.map((one, n) => one && `${BOTH[n]}: ${word("idle", one)}`).filter(Boolean).join(" · ");
+}
+
+// A stage of side A in a few signs.
+function summary(stage) {
+  const { A } = state.set;
+  return {
+    prompt: `${A.prompts} × ${A.group_size}`,
+    tokens: A.refresh > 1 ? `${dialName("refresh")} ${A.refresh}` : `τ = ${A.temperature}`,
+    reward: A.kl_coef ? `β = ${A.kl_coef}` : `σ = ${A.noise}`,
+    credit: valueName(A.advantage),
+    weight: valueName(A.loss),
+    gradient: `${valueName(A.optimizer)}, ${A.lr}`,
+  }[stage];
+}
+
+// Why a chart has nothing to show, if it has not.
+function quiet(name) {
+  const sets = sides().map((side) => state.set[side]);
+  if (name === "clipped" && sets.every(isFresh)) return "clipped";
+  if (name !== "cosine") return undefined;
+  if (sets.some((set) => set.minibatches > 1)) return "batches";
+  const none = sides().every((side) => history[side].cosine[0].every((x) => x !== x));
+  return updates > 3 && none ? "cosine" : undefined;
+}
+
+// The last group of seed 1: a line for each response, a chip for each word.
+function group({ batch: b, tree, steps: done }) {
+  if (!done) return `<p class="pg-cap">${ui("before")}</p>`;
+  const mine = [];
+  for (let i = 0; i < b.B && mine.length < 8; i++)
+    if (b.prompt[i] === state.prompt && b.kept[i] && b.groups[i] === b.groups[mine[0] ?? i])
+      mine.push(i);
+  if (!mine.length) return `<p class="pg-cap">${ui("dropped")}</p>`;
+  const largest = (values) =>
+    Math.max(1e-12, ...mine.flatMap((i) => b.tokens[i].map((j) => Math.abs(values[j]))));
+  const credit = largest(b.advantages), weight = largest(b.slope);
+  const chip = (j, live) => {
+    const text = escaped(word("say", tree.words[b.token[j]]));
+    if (!live) return `<span class="pg-chip" title="${ui("world")}"><b>${text}</b></span>`;
+    const A = b.advantages[j], c = Math.sign(A) * Math.sqrt(Math.abs(A) / credit);
+    return `<span class="pg-chip on${b.slope[j] === 0 ? " dead" : ""}"
+      style="--c:${c.toFixed(2)};--b:${(-b.slope[j] / weight).toFixed(2)}"
+      title="A ${A.toFixed(2)} · ρ ${Math.exp(b.ratio[j]).toFixed(2)}"><b>${text}</b></span>`;
+  };
+  return each(mine, (i) => {
+    const places = Array.from({ length: b.length[i] }, (_, t) => i * b.T + t);
+    const paid = String(+b.paid[i].toFixed(2)).replace("-", "−");
+    return `<div class="pg-row${b.T > 6 ? " pg-tight" : ""}">
+      <span class="pg-score ${b.right[i] ? "up" : "down"}">${b.right[i] ? "✓" : "✗"} ${paid}</span>
+      ${each(places, (j) => chip(j, b.tokens[i].includes(j)))}</div>`;
+  });
+}
+
+// What the pictures show, in words, for those who do not see them.
+function describe() {
+  const last = (line) => line[line.length - 1] ?? NaN;
+  for (const figure of $$("[data-chart]")) {
+    const name = figure.dataset.chart;
+    const text = sides().map((side) => `${side} ${show(common(history[side][name].map(last)))}`);
+    figure.querySelector("canvas").setAttribute("aria-label",
+      `${word("chart", name)}: ${ui("median")} ${text.join(", ")} (${ui("after")} ${updates})`);
+  }
+  for (const side of sides()) {
+    const best = [...leaves[side]].sort((one, two) => two.chance - one.chance).slice(0, 3);
+    $(`[data-icicle=${side}]`).setAttribute("aria-label",
+      `${ui("icicle")}, ${side}: ${best.map((leaf) => told(side, leaf)).join("; ")}`);
+  }
+}
+
+function told(side, { s, a, chance }) {
+  const { prefixes, words } = runs[side][0].tree;
+  const said = [...prefixes[s], words[a]].map((letter) => word("say", letter)).join(" ");
+  return `${said} ${Math.round(100 * chance)} %`;
+}
+
+function note(text) {
+  $(".pg-note").hidden = !text;
+  $(".pg-note").textContent = text;
+}

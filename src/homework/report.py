@@ -1,0 +1,154 @@
+"""What the teacher and the students get: feedback in one language, and grades.csv."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+from coursebook.languages import parts, pick
+from homework.grading import Outcome, Result
+from homework.source import Check, Exercise, Homework
+from homework.words import NOTES, PROBLEMS, REASONS, WORDS
+
+OWN_NOTES = {"changes-arguments", "published-answer"}  # said at their exercise
+
+
+def number(value: float) -> str:
+    return f"{value:g}"
+
+
+def reason(report: dict, lang: str) -> list[str]:
+    """The lines that explain one failed check."""
+    kind, text = report["kind"], str(report.get("text") or "")
+    if kind == "assert" and len(parts(text)) > 1:
+        return [pick(text, lang)]
+    if kind in REASONS:
+        line = REASONS[kind][lang].replace("{text}", text.replace("`", "'"))
+        quoted = text if kind in ("assert", "check") else ""
+    else:
+        number = report.get("line")
+        where = REASONS["line"][lang].format(line=number) if number else ""
+        line = REASONS["raised"][lang].format(where=where)
+        quoted = f"{kind}: {text}"
+    if not quoted:
+        return [line]
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`*", quoted)))
+    return [line, "", fence, *quoted.splitlines(), fence]
+
+
+def check_lines(outcome: Outcome, lang: str) -> list[str]:
+    check: Check = outcome.check
+    name = WORDS["hidden" if check.hidden else "public"][lang]
+    state = WORDS["passed" if outcome.passed else "failed"][lang]
+    points = number(check.points if outcome.passed else 0)
+    mark = f"- {name} `{check.id}`: {state}, {points} / {number(check.points)}"
+    if lang == "zh":
+        mark = mark.replace(": ", "：").replace(", ", "，")
+    if outcome.passed:
+        return [mark]
+    why = [f"  {line}".rstrip() for line in reason(outcome.report, lang)]
+    return [mark, "", *why, ""]
+
+
+def markdown(result: Result, homework: Homework) -> str:
+    """One student's feedback, in one language."""
+    lang, points = result.lang, sum(e.points for e in homework.exercises)
+    words = {key: value[lang] for key, value in WORDS.items()}
+    total = words["total"].format(total=number(result.total), points=number(points))
+    lines = [
+        f"# {words['feedback'].format(name=homework.name)}",
+        "",
+        words["student"].format(student=result.student),
+        "",
+        f"**{total}**",
+        "",
+    ]
+    if result.file:
+        lines += [words["file"].format(file=f"`{Path(result.file).name}`"), ""]
+    if result.problem:
+        known = next((k for k in PROBLEMS if k in result.flags), "grader-error")
+        lines += [words["nothing"].format(problem=PROBLEMS[known][lang]), ""]
+    lines += [
+        f"- {NOTES[f][lang]}" for f in sorted(result.flags & NOTES.keys() - OWN_NOTES)
+    ]
+    for exercise in homework.exercises:
+        if outcomes := result.outcomes[exercise.id]:
+            score = f"{number(result.score(exercise.id))} / {number(exercise.points)}"
+            lines += ["", f"## {exercise.id} · {score}", ""]
+            for outcome in outcomes:
+                lines += check_lines(outcome, lang)
+            notes = sorted(result.notes.get(exercise.id, ()))
+            lines += [f"- {NOTES[note][lang]}" for note in notes]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def data(result: Result, homework: Homework) -> dict:
+    """The same as data."""
+
+    def exercise_data(exercise: Exercise) -> dict:
+        return {
+            "id": exercise.id,
+            "score": result.score(exercise.id),
+            "points": exercise.points,
+            "notes": sorted(result.notes.get(exercise.id, ())),
+            "checks": [
+                {
+                    "id": outcome.check.id,
+                    "passed": outcome.passed,
+                    "points": outcome.check.points,
+                    "kind": outcome.report.get("kind", "passed"),
+                    "message": "\n".join(reason(outcome.report, result.lang))
+                    if outcome.report
+                    else "",
+                }
+                for outcome in result.outcomes[exercise.id]
+            ],
+        }
+
+    return {
+        "student": result.student,
+        "lang": result.lang,
+        "chapter": homework.name,
+        "file": Path(result.file).name,
+        "score": result.total,
+        "points": sum(exercise.points for exercise in homework.exercises),
+        "flags": sorted(result.flags),
+        "problem": result.problem,
+        "exercises": [exercise_data(exercise) for exercise in homework.exercises],
+    }
+
+
+def cell(text: str) -> str:
+    """Text that a spreadsheet shows and does not run as a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def write(results: list[Result], homework: Homework, out: Path) -> None:
+    """Feedback per student and grades.csv."""
+    for result in results:
+        folder = out / "feedback" / result.student
+        folder.mkdir(parents=True, exist_ok=True)
+        text = markdown(result, homework)
+        save(folder / "feedback.md", text)
+        content = json.dumps(data(result, homework), ensure_ascii=False, indent=1)
+        save(folder / "feedback.json", content + "\n")
+    names = [exercise.id for exercise in homework.exercises]
+    points = sum(exercise.points for exercise in homework.exercises)
+    path = out / "grades.csv"
+    with open(
+        path, "w", encoding="utf-8-sig", errors="backslashreplace", newline=""
+    ) as file:
+        table = csv.writer(file)
+        table.writerow(["student", *names, "total", "points", "lang", "flags"])
+        for result in results:
+            scores = [number(result.score(name)) for name in names]
+            table.writerow(
+                [
+                    *(cell(result.student), *scores, number(result.total)),
+                    *(number(points), result.lang, " ".join(sorted(result.flags))),
+                ]
+            )
+
+
+def save(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

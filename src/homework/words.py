@@ -1,0 +1,149 @@
+"""What students and teachers read, in each language."""
+
+from coursebook.languages import LANGUAGES
+
+WORDS = {
+    "stub": {"zh": "请在这里写出你的答案", "en": "write your answer here"},
+    "held back": {
+        "zh": "# 批改时会在这里运行不公开的检查。",
+        "en": "# Checks that are not shown run here when your work is graded.",
+    },
+    "title": {"zh": "# 作业：{title}", "en": "# Homework: {title}"},
+    "instructions": {
+        "zh": (
+            "把每道题里 `raise NotImplementedError` 那一行换成你的答案，"
+            "再运行它下面的检查。\n"
+            "检查没有报错就是通过；报错时，消息会说明哪里不对。\n\n"
+            "- 只改答案单元格。批改用的是原始检查，改动或删除检查不影响分数。\n"
+            "- 每题答案的第一行 `# exercise: ...` 请保留。\n"
+            "- 答案里可以用 torch 和你自己写的函数。\n"
+            "- 答案里不能调用 `tokencredit`：批改时没有它。\n"
+            "- 不要读写文件，不要联网；每道题限时 10 秒。\n"
+            "- 交之前从头运行一遍整个笔记本，然后只交这一个文件。"
+        ),
+        "en": (
+            "In each exercise, replace the line `raise NotImplementedError` with your "
+            "answer and run the check below it.\n"
+            "No error means that it passes; an error's message says what is wrong.\n\n"
+            "- Change answer cells only. Grading uses the original checks: editing or "
+            "deleting one changes no score.\n"
+            "- Keep the first line of each answer, `# exercise: ...`.\n"
+            "- Use torch and your own functions, not `tokencredit`: it is absent while "
+            "grading.\n"
+            "- Read and write no files, open no connection; each exercise has "
+            "10 seconds.\n"
+            "- Before you hand in, run the whole notebook from the top, then hand in "
+            "this one file."
+        ),
+    },
+    "feedback": {"zh": "批改结果：{name}", "en": "Feedback: {name}"},
+    "student": {"zh": "学生：{student}", "en": "Student: {student}"},
+    "file": {"zh": "批改的文件：{file}", "en": "File graded: {file}"},
+    "total": {"zh": "总分：{total} / {points}", "en": "Total: {total} / {points}"},
+    "passed": {"zh": "通过", "en": "passed"},
+    "failed": {"zh": "未通过", "en": "not passed"},
+    "public": {"zh": "公开检查", "en": "public check"},
+    "hidden": {"zh": "不公开的检查", "en": "held-back check"},
+    "nothing": {
+        "zh": "这份作业没有批改成：{problem}。",
+        "en": "This submission could not be graded: {problem}.",
+    },
+}
+REASONS = {
+    "stub": {"zh": "这道题还没有作答。", "en": "This exercise is not answered yet."},
+    "assert": {"zh": "检查没有通过。", "en": "The check does not hold."},
+    "check": {
+        "zh": "检查处理你的返回值时出错。类型或形状可能不对。",
+        "en": "The check failed on what you returned. Its type or shape may be wrong.",
+    },
+    "missing": {
+        "zh": "没有找到 `{text}`。答案单元格被删掉了，或者改了名字？",
+        "en": "`{text}` is not there. Was the answer deleted or renamed?",
+    },
+    "timeout": {
+        "zh": "没有在限定时间内结束。循环会停下来吗？",
+        "en": "It did not finish in time. Does every loop end?",
+    },
+    "died": {
+        "zh": "运行答案的进程中途结束了（`os._exit` 或崩溃？）。",
+        "en": "The process running the answer ended (`os._exit` or a crash?).",
+    },
+    "lost": {
+        "zh": "运行答案的进程多次中断，没有再试。",
+        "en": "The process that ran the answer was lost too often; no further try.",
+    },
+    "forged": {
+        "zh": "答案发回的数据不合格式。",
+        "en": "The answer sent back data in no valid form.",
+    },
+    "SystemExit": {
+        "zh": "答案调用了 `sys.exit`。请返回结果，不要退出。",
+        "en": "The answer called `sys.exit`. Return the result instead of leaving.",
+    },
+    "MemoryError": {
+        "zh": "用了太多内存。",
+        "en": "It used too much memory.",
+    },
+    "Unsendable": {
+        "zh": "返回了 `{text}`。请返回张量、数字、文字，或它们的列表、元组、字典。",
+        "en": (
+            "It returned `{text}`. Return tensors, numbers, text, or lists, tuples and "
+            "dicts of these."
+        ),
+    },
+    "PackageAbsent": {
+        "zh": "答案调用了 `{text}`。请自己写，批改时没有这个包。",
+        "en": "It called `{text}`. Write it yourself; the package is absent here.",
+    },
+    "raised": {
+        "zh": "运行答案时出错{where}：",
+        "en": "The answer raised an error{where}:",
+    },
+    "line": {"zh": "（第 {line} 行）", "en": " (line {line})"},
+}
+PROBLEMS = {
+    "no-notebook": {"zh": "没有找到笔记本文件", "en": "there is no notebook file"},
+    "unreadable": {
+        "zh": "文件不是可以读取的笔记本，或者太大",
+        "en": "the file is not a readable notebook, or too large",
+    },
+    "link": {"zh": "交来的是链接，不是文件", "en": "a link was handed in, not a file"},
+    "grader-error": {
+        "zh": "批改程序出错，请告诉老师",
+        "en": "the grader failed, please tell your teacher",
+    },
+}
+NOTES = {
+    "changes-arguments": {
+        "zh": "函数改动了传给它的参数。请先复制，再计算。",
+        "en": "The function changes the arguments it was given. Copy before computing.",
+    },
+    "published-answer": {
+        "zh": "答案与书中公布的解答逐字相同。",
+        "en": "The answer is the same as the published solution.",
+    },
+    "network": {"zh": "答案试图联网，被拒绝。", "en": "It tried to open a connection."},
+    "files": {
+        "zh": "答案试图读写自己文件夹以外的文件，被拒绝。",
+        "en": "It tried to reach files outside its folder; this was refused.",
+    },
+    "processes": {
+        "zh": "答案启动了别的进程；它们已被结束。",
+        "en": "It started other processes; they were ended.",
+    },
+    "duplicates": {
+        "zh": "同一道题有几个答案单元格；最后定义的那个算数。",
+        "en": "An exercise has several answer cells; the last definition counts.",
+    },
+    "several-notebooks": {
+        "zh": "交来了几个笔记本；只批改了上面写的那一个。",
+        "en": "Several notebooks were handed in; only the one named above was graded.",
+    },
+}
+
+TABLES = (WORDS, REASONS, PROBLEMS, NOTES)
+SPOKEN = [
+    lang
+    for lang in LANGUAGES
+    if all(lang in words for table in TABLES for words in table.values())
+]

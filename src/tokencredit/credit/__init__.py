@@ -1,0 +1,1 @@
+"""Credit 信用分配: from rewards to one advantage per token."""

@@ -1,0 +1,296 @@
+"""One batch used again and again (一批数据用几遍): the ratio of every token."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import torch
+
+from explorer import Dial, Figure, Preset, chip, row, scene, shade, tile
+from tokencredit import ALGORITHMS, ppo_clip_loss, rollout, score, token_log_ratio
+from tokencredit.training import credit, objective, read
+from tokencredit.world.starts import warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.verdict import on_last_token
+
+ROWS = (10, 12, 28)  # three responses of the batch
+WORDS = ("9+1-6=4✓$", "9+1+6=16✗$", "9-4+2=7✓$")
+ADVANTAGES = (1.6, -0.6, -0.6)  # their means; PPO's, whitened
+COLUMNS = max(map(len, WORDS))
+PASSES = 8
+LOSSES = ("min", "clip", "none")
+
+# What `record` gives: the ratio in hundredths, per objective and response a line per
+# pass. 32 prompts with 8 responses, PPO, 2 mini-batches, Adam at 5e-4, warm start 0.
+RECORD = {
+    "min": (
+        """
+        100 106 100  96 100 100 100 100 100
+        100 111 100  94 100 100  99 100 100
+        100 115 100  93 100 100  99 100 100
+        100 113 100 100 100 100  99 100 100
+        100 108 100 121 100 100 100 100 100
+        100 104 100 149 100 100 100 100 100
+        100 101 100 164 100 100 100 100 100
+        100 100 100 173 100 100 100 100 100
+        """,
+        """
+        100 106 100 104 100 100 100 101 101  55
+        100 111 100 106 100 100 101 101 100  41
+        100 115 100 108 100 100 101 100 100  39
+        100 113 100 100 100 100 101 100  99  34
+        100 108 100  77 100 100 101  99  99  24
+        100 104 100  47 100 100 101  96  99  17
+        100 101 100  31 100 100 101  83  98  16
+        100 100 100  22 100 100 101  37  97  17
+        """,
+        """
+        100  94 100 107 100 100 100  94 100
+        100  89 100 113 100 100 100 160 100
+        100  84 100 119 100 100 100 177 100
+        100  86 100 118 100 100 100 173 100
+        100  91 100 113 100 100 100 155 100
+        100  95 100 110 100 100 100 110 100
+        100  97 100 109 100 100 100 102 100
+        100  98 100 108 100 100 100 109 100
+        """,
+    ),
+    "clip": (
+        """
+        100 106 100  97 100 100 100 100 100
+        100 111 100  95 100 100 100 100 100
+        100 115 100  96 100 100  99 100 100
+        100 113 100 110 100 100  99 100 100
+        100 108 100 158 100 100 100 100 100
+        100 102 100 179 100 100 100 100 100
+        100  98 100 186 100 100 100 100 100
+        100  94 100 189 100 100 100 100 100
+        """,
+        """
+        100 106 100 104 100 100 100 101 101  43
+        100 111 100 105 100 100 101 101 100  12
+        100 115 100 105 100 100 101 100  98   4
+        100 113 100  89 100 100 101  99  94   2
+        100 108 100  38 100 100 101  96  88   1
+        100 102 100  14 100 100 101  78  81   1
+        100  98 100   7 100 100 101  40  73   0
+        100  94 100   4 100 100 101  11  66   0
+        """,
+        """
+        100  94 100 107 100 100 100  93 100
+        100  89 100 113 100 100  99 186 100
+        100  85 100 118 100 100  98 432 100
+        100  87 100 118 100 100  91 812 100
+        100  91 100 114 100 100  55 1014 100
+        100  97 100 109 100 100  14 1076 100
+        100 100 100 106 100 100   2 1094 100
+        100 102 100 105 100 100   1 1101 100
+        """,
+    ),
+    "none": (
+        """
+        100 106 100  96 100 100 100 100 100
+        100 111 100  94 100 100  98 100 100
+        100 115 100  93 100 100  98 100 100
+        100 119 100  93 100 100  98 100 100
+        100 123 100 103 100 100  98 100 100
+        100 127 100 144 100 100  95 100 100
+        100 129 100 182 100 100  93 100 100
+        100 132 100 190 100 100  97 100 100
+        """,
+        """
+        100 106 100 104 100 100 100 101 101  43
+        100 111 100 106 100 100 100 100 101   4
+        100 115 100 108 100 100 100  99 101   0
+        100 119 100 108 100 100 100  97 101   0
+        100 123 100  97 100 100 100  84 101   0
+        100 127 100  52 100 100  99  21 101   0
+        100 129 100  11 100 100  98   1 100   0
+        100 132 100   3 100 100  97   0  99   0
+        """,
+        """
+        100  94 100 107 100 100 100  90 100
+        100  89 100 112 100 100 100  92 100
+        100  85 100 118 100 100 100  82 100
+        100  80 100 124 100 100 100  98 100
+        100  76 100 130 100 100 100 139 100
+        100  71 100 137 100 100 100 170 100
+        100  66 100 145 100 100 100 227 100
+        100  61 100 154 100 100 100 301 100
+        """,
+    ),
+}
+
+
+def by_ratio(log_probs, log_ratio, advantages, *, bounds=(0.0, float("inf"))):
+    """Loss -clip(rho) A with these bounds on the ratio, and no minimum."""
+    return -log_ratio.exp().clamp(*bounds) * advantages
+
+
+def clip_alone(log_probs, log_ratio, advantages):
+    """Loss -clip(rho) A: the clip without the minimum."""
+    return by_ratio(log_probs, log_ratio, advantages, bounds=(0.8, 1.2))
+
+
+LOSS = {"min": ppo_clip_loss, "clip": clip_alone, "none": by_ratio}
+
+
+def record(name, passes):
+    """Use one batch of the warm start so many times; the ratios after each pass.
+
+    Args:
+        name: of LOSS.
+        passes: over the batch, two optimizer steps each.
+
+    Returns:
+        a list per pass, with the ratios of each of the three responses.
+    """
+    world, policy = task("signs"), warm_start("signs", 0)
+    generator = torch.Generator().manual_seed(0)
+    prompts = world.prompts(32, np.random.default_rng(0))
+    batch = rollout(policy, world, prompts, group_size=8, generator=generator)
+    scores = score(batch, world, prompts, world.reward)
+    algorithm = replace(ALGORITHMS["PPO"], loss=LOSS[name])
+    rewards = on_last_token(scores, batch.mask)
+    batch = credit(algorithm, replace(batch, rewards=rewards, last_values=None))
+    adam = torch.optim.Adam(policy.parameters(), lr=5e-4)
+    seen = []
+    for _ in range(passes):
+        for part in batch.shuffled(generator).split(128):
+            adam.zero_grad()
+            objective(algorithm, part, read(policy, part)).backward()
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
+            adam.step()
+        with torch.no_grad():
+            now = read(policy, batch)[0]
+        ratio = token_log_ratio(now, batch.old_log_probs, batch.mask).exp()
+        seen.append([ratio[i, batch.mask[i]].tolist() for i in ROWS])
+    return seen
+
+
+@cache
+def ratios(name, passed):
+    """The recorded ratios of the three responses after so many passes."""
+    if not passed:
+        return [[1.0] * len(words) for words in WORDS]
+    lines = [block.strip().split("\n")[passed - 1] for block in RECORD[name]]
+    return [[int(x) / 100 for x in line.split()] for line in lines]
+
+
+@cache
+def slopes(name, passed):
+    """Gradient of the objective on each log-probability, in units of the advantage."""
+    found = []
+    for values, advantage in zip(ratios(name, passed), ADVANTAGES, strict=True):
+        leaf = torch.tensor(values).clamp(min=1e-3).log().requires_grad_()
+        advantages = torch.full_like(leaf, advantage)
+        value = -LOSS[name](leaf, leaf, advantages)
+        found.append(torch.autograd.grad(value.sum(), leaf)[0].tolist())
+    return found
+
+
+def draw(L, passed, loss):
+    passed = round(passed)
+    names = [
+        (L("做对", "correct"), L("9□1□6=4? A > 0", "9□1□6=4? A > 0")),
+        (L("放弃", "gives up"), L("9□1□6=4? A < 0", "9□1□6=4? A < 0")),
+        (L("乱打勾", "bluffs"), L("9□4□2=3? A < 0", "9□4□2=3? A < 0")),
+    ]
+    drawn, silent = [], 0
+    for k, (label, sub) in enumerate(names):
+        advantage = ADVANTAGES[k]
+        cells = []
+        for word, rho, slope in zip(
+            WORDS[k], ratios(loss, passed)[k], slopes(loss, passed)[k], strict=True
+        ):
+            dead = abs(slope) < 1e-9
+            silent += dead
+            cells.append(
+                chip(
+                    word,
+                    credit=shade(advantage, 4.0),
+                    push=max(-1.0, min(1.0, slope / abs(advantage) / 2)),
+                    dead=dead,
+                    caption=f"{rho:.2f}",
+                )
+            )
+        empty = COLUMNS - len(cells)
+        cells += [chip("", trained=False, look="plain", caption="")] * empty
+        drawn.append(row(label, cells, sub=sub, look="up" if advantage > 0 else "down"))
+    gives_up, bluff = ratios(loss, passed)[1][-1], ratios(loss, passed)[2][-2]
+    says = {
+        "min": L(
+            "PPO：走够了就停，走反了还能回来",
+            "PPO: far enough stops, and the wrong way can be undone",
+        ),
+        "clip": L(
+            "只裁剪：走反了的 ✓ 停在外面，再也回不来",
+            "clip alone: the ✓ that went the wrong way stays out for good",
+        ),
+        "none": L(
+            "不裁剪：放弃的 $ 被一直压到零",
+            "no clip: the $ that gives up is pushed all the way to zero",
+        ),
+    }
+    return scene(
+        *drawn,
+        says=says[loss],
+        tiles=[
+            tile(L("用了几遍", "passes"), f"{passed}", f"K = {PASSES}"),
+            tile(L("放弃的 $", "$ that gives up"), f"{gives_up:.2f}", "ρ", look="down"),
+            tile(L("乱打的 ✓", "✓ of the bluff"), f"{bluff:.2f}", "ρ", look="down"),
+            tile(
+                L("没有梯度", "no gradient"),
+                str(silent),
+                L("个词元，共 28", "of 28 tokens"),
+                look="off",
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
+        Dial(
+            "passed",
+            [*range(PASSES + 1)],
+            PASSES,
+            ("第几遍", "passes over the batch"),
+            "",
+            kind="time",
+        ),
+        Dial(
+            "loss",
+            LOSSES,
+            "min",
+            ("目标", "objective"),
+            "",
+            fmt="",
+            kind="choice",
+            options=[
+                ("PPO", "PPO"),
+                ("只裁剪", "clip alone"),
+                ("不裁剪", "no clip"),
+            ],
+        ),
+    ],
+    title=(
+        "同一批数据用得越多，词元的概率离采样时越远",
+        "The more often a batch is used, the further its tokens move",
+    ),
+    alt=(
+        "三条回答，每个词元一格，格下的数是现在的概率除以采样时的概率。斜线表示没有"
+        "梯度，柱是更新的方向和大小。",
+        "Three responses, one cell per token; the number below is its probability now "
+        "over that when sampled. Hatched means no gradient; a bar is the direction and "
+        "size of the update.",
+    ),
+    presets=[
+        Preset(("PPO，八遍之后", "PPO, after eight passes"), passed=8, loss="min"),
+        Preset(("刚采样", "just sampled"), passed=0),
+        Preset(("不裁剪", "no clip"), passed=8, loss="none"),
+        Preset(("只裁剪，不取 min", "clip without the min"), passed=8, loss="clip"),
+    ],
+    wide=True,
+)

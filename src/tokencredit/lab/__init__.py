@@ -1,0 +1,35 @@
+"""The lab 实验室: experiments by name, and the store that the book draws from.
+
+    python -m tokencredit lab list
+    python -m tokencredit lab run NAME [--quick] [--seeds N] [--again] [--out DIR]
+    python -m tokencredit lab show NAME [--out FILE]
+    python -m tokencredit lab table [NAME]
+
+experiment   Experiment, experiment     one file each in `experiments/`
+store        results, responses         CSV files in `results/`
+reading      per_seed, final, spread    what chapters draw
+running      run_experiment             what the store still lacks
+drawing      draw                       its figure, every seed shown
+
+>>> experiment("lambda-sweep").chapter
+5
+"""
+
+from tokencredit.lab.command import add_command
+from tokencredit.lab.experiment import Experiment, experiment
+from tokencredit.lab.reading import final, per_seed, spread
+from tokencredit.lab.running import run_experiment
+from tokencredit.lab.store import responses, results, where
+
+__all__ = [
+    "Experiment",
+    "add_command",
+    "experiment",
+    "final",
+    "per_seed",
+    "responses",
+    "results",
+    "run_experiment",
+    "spread",
+    "where",
+]

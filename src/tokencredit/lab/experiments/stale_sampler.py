@@ -1,0 +1,80 @@
+"""Chapter 12: a sampler that lags up to eight rounds behind, under four losses.
+
+All arms share GRPO's advantages, the mean over tokens and no KL, so that only the
+weight of a token differs. Decoupled PPO clips against the trainer's own policy before
+the round and weighs its distance to the sampler apart, capped at two. A row measures
+what sampled it: the last one, the policy as it was after 16 rounds.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+from tokencredit.algorithms import ALGORITHMS
+from tokencredit.lab import Experiment, final
+from tokencredit.lab.experiments._signs import COLUMNS, DIALS, PLAIN, inside, learn
+from tokencredit.lab.experiments.signs_epochs import ratio_loss
+from tokencredit.weight.losses import corrected_clip_loss
+
+DIALS = DIALS | {"steps": 18}  # two rounds with the policy of round 16
+CLIP = replace(PLAIN, aggregation="token-mean")
+ROWS = {
+    "no clip": replace(CLIP, loss=ratio_loss),
+    "PPO": CLIP,
+    "BAPO": ALGORITHMS["BAPO"],
+    "decoupled": replace(
+        CLIP, loss=partial(corrected_clip_loss, clip_low=0.2, clip_high=0.2, cap=2)
+    ),
+}
+
+
+def run(variant, seed, quick, checkpoint):
+    return learn(ROWS[variant["loss"]], seed, quick, refresh=8, **DIALS)
+
+
+def end(rows, column, loss):
+    """A column of each seed after 16 rounds, a mean of two."""
+    return final(rows, column, loss=loss)
+
+
+EXPERIMENT = Experiment(
+    name="stale-sampler",
+    chapter=12,
+    question={
+        "zh": "采样者落后八轮时，哪种裁剪还学得动？",
+        "en": "The sampler lags eight rounds: which clip still learns?",
+    },
+    variants=tuple({"loss": name} for name in ROWS),
+    run=run,
+    columns={"loss": "the weight of a token"} | COLUMNS,
+    settings={"task": "signs", "refresh": 8, "every": 2, **DIALS},
+    claims={
+        "PPO's clip: 0.45 to 0.65 right, and over 0.22 still give up, in every seed": (
+            lambda rows: (
+                inside(end(rows, "success", "PPO"), 0.45, 0.65)
+                and end(rows, "gives_up", "PPO").min() > 0.22
+            )
+        ),
+        "without a clip, under BAPO and decoupled: above 0.83 in every seed": (
+            lambda rows: all(
+                end(rows, "success", loss).min() > 0.83
+                for loss in ("no clip", "BAPO", "decoupled")
+            )
+        ),
+        "and fewer than one response in a hundred gives up": lambda rows: all(
+            end(rows, "gives_up", loss).max() < 0.01
+            for loss in ("no clip", "BAPO", "decoupled")
+        ),
+        "BAPO's clip shows no gain over none: neither leads in every seed": (
+            lambda rows: (
+                (end(rows, "success", "BAPO") > end(rows, "success", "no clip")).sum()
+                in range(1, 5)
+            )
+        ),
+    },
+    speaks=True,
+    message={
+        "zh": "采样者落后时，固定的裁剪把学习也挡住了。",
+        "en": "While the sampler lags, a fixed clip stops the learning as well.",
+    },
+    shows=(("success", "gives_up"),),
+)

@@ -1,0 +1,1 @@
+"""Tensors 张量: shapes, checks, masks and log-probs, the ground all stages stand on."""

@@ -1,0 +1,254 @@
+"""Training 训练: the loop of the book, for every entry of ALGORITHMS.
+
+What it leaves out: several machines, mixed precision, a learning-rate schedule.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from tqdm.auto import tqdm
+
+from tokencredit.algorithm import Algorithm
+from tokencredit.algorithms import ALGORITHMS
+from tokencredit.batch import Batch
+from tokencredit.credit.returns import discounted_return
+from tokencredit.diagnostics import (
+    approximate_kl,
+    mean_entropy,
+    no_gradient_share,
+    reference_distance,
+    value_error,
+)
+from tokencredit.tensors.checks import choice
+from tokencredit.training.checkpoint import Checkpoint
+from tokencredit.training.collect import collect
+from tokencredit.training.dials import OPTIMIZERS, Dials
+from tokencredit.training.stages import credit, log_probs_of, objective, read
+from tokencredit.world.protocol import World
+from tokencredit.world.verdict import Verdict
+
+SAVE_EVERY = 10  # rounds between two checkpoints
+
+
+def train(
+    policy: nn.Module,
+    world: World,
+    algorithm: Algorithm | str,
+    *,
+    dials: Dials | None = None,
+    seed: int = 0,
+    reward: Verdict | None = None,
+    measure: Mapping[str, Verdict] | None = None,
+    reference: nn.Module | None = None,
+    engine: Callable[[nn.Module], nn.Module] | None = None,
+    checkpoint: Path | str | None = None,
+    progress: bool | str = False,
+) -> list[dict]:
+    """Train a policy in place 训练 and return the metrics of every iteration.
+
+    Args:
+        policy: the actor, with a value head if the algorithm has a critic.
+        world: a task, or a game: then a row is an episode of turns.
+        algorithm: an entry of ALGORITHMS or its name.
+        dials: everything else that can be turned.
+        seed: of prompts, sampling and shuffling.
+        reward: replaces the task's verdict for learning; success stays the task's.
+            Not for a game, which pays its own.
+        measure: more verdicts to record, by name; their mean is a metric. Likewise.
+        reference: the frozen policy of the KL penalty. None: the policy as it is now,
+            if the algorithm has a penalty; else there is none. With one, its distance
+            is measured, penalty or not.
+        engine: makes the sampler from a copy of the policy, as an inference engine
+            that computes a little differently would. None: the policy samples itself.
+        checkpoint: a file written every 10 iterations and at the end; an interrupted
+            run that is called again goes on from it, and ends as if it had never
+            stopped.
+        progress: show a bar with reward, tokens and seconds; a text names it.
+
+    Returns:
+        A row per iteration: step, reward, success (share of responses with the full
+        reward), length, truncated, reward_std and equal_groups (within the groups),
+        entropy, kl (to the sampler, last update), no_gradient (share of tokens with an
+        advantage and no gradient: the clipped ones), ref_kl (with a reference: k1
+        summed over the response), value_error (with a critic), grad_norm, kept
+        (responses that were learned from), tokens (sampled so far), seconds (CPU, so
+        far), and those of `measure`. For a game also turns, invalid, cut, see `play`.
+
+    Raises:
+        ValueError: unknown algorithm (known ones are named), a critic that is missing,
+            a group algorithm with groups of one, a bad reward, a checkpoint of another
+            run.
+    """
+    dials = dials or Dials()
+    if isinstance(algorithm, str):
+        algorithm = ALGORITHMS[choice("algorithm", algorithm, ALGORITHMS)]
+    check(algorithm, policy, dials)
+    if reference is None and algorithm.kl_coef:
+        reference = copy.deepcopy(policy)
+    apart = engine is not None or dials.refresh > 1
+    behind = copy.deepcopy(policy) if apart else policy  # what samples
+    optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
+    rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    parts = {"policy": policy, "optimizer": optimizer, "reference": reference}
+    parts["behind"] = behind if apart else None
+    saved = Checkpoint(
+        checkpoint,
+        {"world": repr(world), "algorithm": algorithm.name, "seed": seed}
+        | asdict(dials),
+        {name: part for name, part in parts.items() if part is not None},
+        rng,
+        generator,
+    )
+    history = saved.load()
+    sampler = engine(behind) if engine else behind
+    spent = history[-1]["seconds"] if history else 0.0
+    clock = time.process_time() - spent
+    bar = tqdm(
+        total=dials.steps,
+        initial=len(history),
+        desc=progress if isinstance(progress, str) else algorithm.name,
+        disable=not progress,
+        leave=None,  # a bar below another one goes when it is done
+    )
+    for step in range(len(history), dials.steps):
+        if apart and step % dials.refresh == 0:
+            behind.load_state_dict(policy.state_dict())
+            sampler = engine(behind) if engine else behind
+        batch, metrics = collect(
+            sampler, world, algorithm, dials, rng, generator, reward, measure
+        )
+        batch = corrected(algorithm, policy, batch, dials)
+        batch = credit(algorithm, batch, reference, temperature=dials.temperature)
+        metrics |= seen_before(algorithm, batch)
+        for _ in range(dials.epochs):
+            size = max(-(-len(batch) // dials.minibatches), 1)
+            for part in batch.shuffled(generator).split(size):
+                metrics |= update(policy, optimizer, algorithm, part, dials)
+        metrics["tokens"] += history[-1]["tokens"] if history else 0
+        metrics["seconds"] = time.process_time() - clock
+        history.append({"step": step + 1} | metrics)
+        if (step + 1) % SAVE_EVERY == 0 or step + 1 == dials.steps:
+            saved.save(history)
+        bar.update()
+        bar.set_postfix(postfix(history))
+    bar.close()
+    return history
+
+
+def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
+    """Raise where an algorithm does not go with a policy or with dials."""
+    name = algorithm.name
+    if algorithm.critic and not policy.critic:
+        raise ValueError(f"{name} needs a policy with a value head: critic=True")
+    if algorithm.compares and dials.group_size == 1:
+        raise ValueError(
+            f"{name} compares the responses of a group: group_size must be > 1"
+        )
+    if algorithm.clip_rule and dials.micro_size:
+        raise ValueError(
+            f"{name} chooses its clip range per optimizer step: micro_size must be None"
+        )
+
+
+def corrected(
+    algorithm: Algorithm, policy: nn.Module, batch: Batch, dials: Dials
+) -> Batch:
+    """The batch as the algorithm wants it before the update.
+
+    One that corrects for the sampler gets the trainer's own log-probs beside those of
+    the sampler. V after the end counts only if the dials say so.
+    """
+    if not dials.bootstrap:
+        batch = replace(batch, last_values=None)
+    if algorithm.corrects:
+        own = log_probs_of(policy, batch, dials.temperature)
+        sampled = batch.old_log_probs
+        batch = replace(batch, sampler_log_probs=sampled, old_log_probs=own)
+    return batch
+
+
+def update(
+    policy: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    algorithm: Algorithm,
+    step: Batch,
+    dials: Dials,
+) -> dict[str, float]:
+    """One optimizer step on a mini-batch, in micro-batches that add up.
+
+    Args:
+        policy: changed in place.
+        optimizer: of its parameters.
+        algorithm: what is learned.
+        step: the mini-batch, from `credit`.
+        dials: micro_size, temperature and max_grad_norm are used.
+
+    Returns:
+        entropy, kl, no_gradient and grad_norm of this step.
+
+    Raises:
+        FloatingPointError: a gradient that is not finite.
+    """
+    optimizer.zero_grad()
+    live: dict[str, list] = {}
+    for micro in step.by_length().split(dials.micro_size or max(len(step), 1)):
+        micro = micro.trimmed()
+        log_probs, entropies, values = read(policy, micro, dials.temperature)
+        log_probs.retain_grad()
+        now = (log_probs, entropies, values)
+        objective(algorithm, micro, now, step=step).backward()
+        facts = {
+            "log_ratio": log_probs.detach() - micro.old_log_probs,
+            "entropies": entropies.detach(),
+            "gradient": log_probs.grad,
+            "advantages": micro.advantages,
+        }
+        for name, x in facts.items():
+            live.setdefault(name, []).append(x[micro.mask])
+    norm = nn.utils.clip_grad_norm_(policy.parameters(), dials.max_grad_norm)
+    if not norm.isfinite():
+        raise FloatingPointError(f"{algorithm.name}: the gradient is {norm.item()}")
+    optimizer.step()
+    seen = {name: torch.cat(xs)[None] for name, xs in live.items()}
+    every = torch.ones_like(seen["gradient"], dtype=torch.bool)
+    return {
+        "entropy": mean_entropy(seen["entropies"], every).item(),
+        "kl": approximate_kl(seen["log_ratio"], every).item(),
+        "no_gradient": no_gradient_share(
+            seen["gradient"], seen["advantages"], every
+        ).item(),
+        "grad_norm": norm.item(),
+    }
+
+
+def seen_before(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
+    """Metrics of a batch before it is learned from; see `train`."""
+    metrics = {"kept": len(batch)}
+    if batch.ref_log_probs is not None:
+        metrics["ref_kl"] = reference_distance(
+            batch.old_log_probs, batch.ref_log_probs, batch.mask
+        ).item()
+    if algorithm.critic:
+        came = discounted_return(
+            batch.rewards, batch.mask, last_values=batch.last_values
+        )
+        metrics["value_error"] = value_error(batch.values, came, batch.mask).item()
+    return metrics
+
+
+def postfix(history: list[dict]) -> dict[str, str]:
+    """What the bar shows beside itself."""
+    last = history[-1]
+    return {
+        "reward": f"{last['reward']:.2f}",
+        "tok/s": f"{last['tokens'] / max(last['seconds'], 1e-9):.0f}",
+        "s/round": f"{last['seconds'] / len(history):.3f}",
+    }

@@ -1,0 +1,149 @@
+"""The stages of the loop 循环的各个阶段, one function per arrow.
+
+reward -> credit -> weight -> gradient, for every entry of ALGORITHMS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tokencredit.algorithm import (
+    Algorithm,
+    given,
+    policy_loss,
+    shaped_rewards,
+    token_advantages,
+)
+from tokencredit.batch import Batch
+from tokencredit.credit.returns import row_sum
+from tokencredit.tensors.log_probs import entropy, token_log_probs
+from tokencredit.tensors.masks import masked_whiten
+from tokencredit.tensors.shapes import PerToken, Scalar
+from tokencredit.weight.aggregate import aggregate_loss, loss_denominator
+from tokencredit.weight.losses import value_loss
+
+PART = 64  # rows that are read together; their activations fit a CPU's cache
+
+
+def credit(
+    algorithm: Algorithm,
+    batch: Batch,
+    reference: nn.Module | None = None,
+    *,
+    temperature: float = 1.0,
+) -> Batch:
+    """From rewards to one advantage per token 信用分配, and the critic's targets.
+
+    Once per round, on the whole batch: the filter, then the rewards that the algorithm
+    shapes, then the advantages. Targets come from advantages that are not whitened. A
+    batch that does not say who sampled it was sampled by the trainer's own policy.
+
+    Args:
+        algorithm: an entry of ALGORITHMS.
+        batch: with rewards.
+        reference: the frozen policy that a KL penalty measures against.
+        temperature: of sampling.
+
+    Returns:
+        The sequences that are learned from, with advantages.
+
+    Raises:
+        ValueError: a stage needs something that the batch does not have.
+    """
+    if algorithm.keep is not None:
+        things = {"rewards": row_sum(batch.rewards), "groups": batch.groups}
+        batch = batch.select(given(algorithm, "keep", things))
+    if reference is not None:
+        seen = log_probs_of(reference, batch, temperature)
+        batch = replace(batch, ref_log_probs=seen)
+    if algorithm.corrects and batch.sampler_log_probs is None:
+        batch = replace(batch, sampler_log_probs=batch.old_log_probs)
+    batch = replace(batch, rewards=shaped_rewards(algorithm, **batch.given()))
+    advantages = token_advantages(algorithm, **batch.given())
+    returns = advantages + batch.values if algorithm.critic else None
+    if algorithm.whiten:
+        advantages = masked_whiten(advantages, batch.mask)
+    return replace(batch, advantages=advantages, returns=returns)
+
+
+def objective(
+    algorithm: Algorithm,
+    batch: Batch,
+    now: tuple[PerToken, PerToken, PerToken | None],
+    *,
+    step: Batch | None = None,
+) -> Scalar:
+    """The loss of an optimizer step 目标函数: the policy's and, if there is one, V's.
+
+    Args:
+        algorithm: an entry of ALGORITHMS.
+        batch: from `credit`; a micro-batch of it will do.
+        now: log-probs, entropies and values of the policy being trained, from `read`.
+        step: the whole batch of the optimizer step, so that the losses of its
+            micro-batches add up; None: `batch` is all of it.
+
+    Returns:
+        A scalar attached to the graph.
+
+    Raises:
+        ValueError: a stage needs something that the batch does not have.
+    """
+    log_probs, entropies, values = now
+    mask = (step or batch).mask
+    loss = policy_loss(
+        algorithm,
+        log_probs,
+        entropies=entropies,
+        denominator=loss_denominator(mask, algorithm.aggregation),
+        **batch.given(),
+    )
+    if algorithm.critic:
+        clip = algorithm.value_clip
+        error = value_loss(values, batch.values, batch.returns, clip=clip)
+        tokens = loss_denominator(mask, "token-mean")
+        error = aggregate_loss(error, batch.mask, "token-mean", denominator=tokens)
+        loss = loss + algorithm.value_coef * error
+    return loss
+
+
+def read(
+    policy: nn.Module, batch: Batch, temperature: float = 1.0
+) -> tuple[PerToken, PerToken, PerToken | None]:
+    """What the policy thinks of a batch now 重新前向: log-probs, entropies, values.
+
+    Aligned like every field of `Batch`: column j speaks of token j; 0 where masked.
+    Values are None without a critic.
+    """
+    chosen = batch.mask[:, 1:]  # no policy chose the first token of a prompt
+    logits, values = policy(batch.tokens[:, :-1], only=chosen)
+    logits = logits / temperature
+    log_probs = token_log_probs(logits, batch.tokens[:, 1:][chosen])
+
+    def put(live: Tensor) -> PerToken:
+        return F.pad(live.new_zeros(chosen.shape).masked_scatter(chosen, live), (1, 0))
+
+    return put(log_probs), put(entropy(logits)), put(values) if policy.critic else None
+
+
+@torch.no_grad()
+def log_probs_of(policy: nn.Module, batch: Batch, temperature: float = 1.0) -> PerToken:
+    """The log-probs that a frozen policy gives a batch, read in parts of like length.
+
+    Args:
+        policy: a reference, or the trainer before its update.
+        batch: any.
+        temperature: of sampling.
+
+    Returns:
+        Log-probs, 0 where masked.
+    """
+    order = batch.lengths().argsort(stable=True)
+    log_probs = torch.zeros_like(batch.old_log_probs)
+    for rows in order.split(PART) if len(batch) else ():
+        seen = read(policy, batch.select(rows).trimmed(), temperature)[0]
+        log_probs[rows, : seen.shape[1]] = seen
+    return log_probs

@@ -1,0 +1,53 @@
+"""What can be trained on 可训练的对象: tasks and games share this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tokencredit.batch import Batch
+from tokencredit.tensors.shapes import TokenIds, TokenMask
+from tokencredit.world.verdict import Verdict
+
+
+class World(Protocol):
+    """A `Task` (a row is one response) or a `Game` (a row is an episode of turns).
+
+    `vocabulary` lists the tokens, `max_response` is the most that a row samples and
+    `context` the most that it holds.
+    """
+
+    vocabulary: str | tuple[str, ...]
+    max_response: int
+    context: int
+
+    def demonstrations(
+        self, num: int, rng: np.random.Generator
+    ) -> tuple[TokenIds, TokenMask]:
+        """Rows of the warm-up corpus, padded on the right, and what is imitated."""
+
+    def sample(
+        self,
+        policy: nn.Module,
+        num: int,
+        group_size: int,
+        *,
+        temperature: float,
+        rng: np.random.Generator,
+        generator: torch.Generator,
+        verdict: Verdict | None = None,
+        measure: Mapping[str, Verdict] | None = None,
+    ) -> tuple[Batch, dict[str, Tensor]]:
+        """`group_size` rows for each of `num` fresh prompts (instances of a game).
+
+        Returns:
+            The batch with its rewards, and numbers per row: at least reward, success,
+            length and truncated, and one per verdict in `measure`.
+
+        Raises:
+            ValueError: a `verdict` or `measure` where the world pays its own rewards.
+        """

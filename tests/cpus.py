@@ -1,0 +1,109 @@
+"""Do the numbers depend on the kind of CPU? Every notebook and every test that compares
+stored numbers, under several kernels.
+
+    python tests/cpus.py                    every kernel of this CPU, 1 and 2 threads
+    python tests/cpus.py --kernels sse --threads 1
+
+A kernel is a choice of instructions that OpenBLAS, MKL, oneDNN, PyTorch and numpy all
+obey, as they would on an older machine. Printed is a table: kernel, threads, cells and
+tests that were compared, and how many differ; then what differs.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+ROOT = Path(__file__).resolve().parents[1]
+NUMBERS = ("test_golden.py", "test_agent_figures.py", "test_environments.py")
+NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
+NBVAL += ["--nbval-sanitize-with", "tests/sanitize.cfg"]
+# name: (OpenBLAS, MKL, oneDNN, PyTorch, what numpy calls the first it must not use)
+KERNELS = {
+    "sse": ("Nehalem", "SSE4_2", "SSE41", "default", "X86_V3"),
+    "avx": ("Sandybridge", "AVX", "AVX", "default", "X86_V3"),
+    "avx2": ("Haswell", "AVX2", "AVX2", "avx2", "X86_V4"),
+    "avx512": ("SkylakeX", "AVX512", "AVX512_CORE", "avx512", ""),
+}
+# On the CPUs of another maker MKL obeys this alone; the mathematical library of C has
+# its own switch, for exp and log.
+OLD = {
+    "MKL_CBWR": "COMPATIBLE",
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2_Usable,-FMA_Usable,-AVX2,-FMA,-FMA4",
+}
+NEEDS = {"sse": "SSE42", "avx": "AVX", "avx2": "AVX2", "avx512": "AVX512_SKX"}
+
+
+def settings(kernel: str, threads: int) -> dict[str, str]:
+    """Return the environment in which everything obeys a kernel."""
+    openblas, mkl, onednn, torch, first = KERNELS[kernel]
+    unused = __cpu_dispatch__[__cpu_dispatch__.index(first) :] if first else []
+    old = OLD if torch == "default" else {}
+    return old | {
+        "OPENBLAS_CORETYPE": openblas,
+        "MKL_ENABLE_INSTRUCTIONS": mkl,
+        "DNNL_MAX_CPU_ISA": onednn,
+        "ATEN_CPU_CAPABILITY": torch,
+        "NPY_DISABLE_CPU_FEATURES": " ".join(f for f in unused if __cpu_features__[f]),
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
+    }
+
+
+def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
+    """Return how many cells and tests were compared, and what differs."""
+    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers)]
+        command += ["--dist", "loadfile", f"--junit-xml={report.name}", *NBVAL]
+        command += ["chapters", *(f"tests/{name}" for name in NUMBERS)]
+        env = os.environ | settings(kernel, threads)
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        if done.returncode > 1:  # pytest itself did not come to its end
+            sys.exit(f"cpus: {kernel}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        cases = list(ElementTree.parse(report.name).iter("testcase"))
+    wrong = [
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+    if wrong:
+        print(done.stdout[-6000:])
+    return len(cases), wrong
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=[*KERNELS])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    args = parser.parse_args(argv)
+    differ = []
+    print(f"{'kernel':8} {'threads':>7} {'compared':>9} {'differ':>7} {'seconds':>8}")
+    for kernel in args.kernels:
+        if not __cpu_features__.get(NEEDS[kernel]):
+            print(f"{kernel:8} this CPU has no such instructions")
+            continue
+        for threads in args.threads:
+            began = time.monotonic()
+            count, wrong = compare(kernel, threads, args.workers)
+            spent = time.monotonic() - began
+            print(
+                f"{kernel:8} {threads:7} {count:9} {len(wrong):7} {spent:8.0f}",
+                flush=True,
+            )
+            differ += [f"{kernel}, {threads} threads: {name}" for name in wrong]
+    print("\n".join(differ), end="\n" if differ else "")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+// What the tests of the playground ask its engine.
+const list = (x) => Array.from(x);
+
+// The stages on some of the batches (GIVEN): derivatives and advantages.
+function stagesOn(row, from, to) {
+  return GIVEN.slice(from, to).map((given) => {
+    const size = given.B * given.T, numbers = (n) => new Float64Array(n);
+    const b = {
+      ...given, slope: numbers(size), bonus: numbers(size), advantages: numbers(size),
+      returns: numbers(size), ratio: numbers(size), shut: numbers(size),
+      scores: numbers(given.B), kept: numbers(given.B), rewards: given.rewards.slice(),
+    };
+    b.tokens = Array.from({ length: b.B }, (_, i) =>
+      Array.from({ length: b.T }, (_, t) => i * b.T + t).filter((j) => given.mask[j]));
+    credit(row, b);
+    weigh(row, b, Array.from({ length: b.B }, (_, i) => i), given.max_length);
+    return { slope: list(b.slope), bonus: list(b.bonus), advantages: list(b.advantages) };
+  });
+}
+
+// A run, and every optimizer step of its last rounds as the trainer saw it.
+function steps(set, task, rounds, seed) {
+  const run = new Run(grow(task), set, seed), seen = [], chain = run.chain, descend = run.descend;
+  let now;
+  run.chain = function (live) {
+    chain.call(this, live);
+    const b = this.batch, of = (name) => live.map((j) => b[name][j]);
+    now = {
+      theta: list(this.theta), gradient: list(this.gradient), norm: this.norm,
+      at: live.map((j) => [(j / b.T) | 0, j % b.T]), state: of("state"), token: of("token"),
+      old: of("old"), ref: of("ref"), sampler: of("sampler"), values: of("values"), rewards: of("rewards"),
+      advantages: of("advantages"), returns: of("returns"), ends: of("ends"),
+      B: b.B, T: b.T,
+    };
+  };
+  run.descend = function () {
+    descend.call(this);
+    seen.push({ ...now, after: list(this.theta) });
+  };
+  for (let i = 0; i < rounds; i++) run.step();
+  return { seen, N: run.N, feature: list(run.feature), scale: run.criticScale };
+}
+
+// A policy with these logits, measured exactly; and how often it says what.
+function measureAt(set, task, noise, draws) {
+  const tree = grow(task), run = new Run(tree, set, 3);
+  for (let x = 0; x < run.feature.length; x++)
+    for (let a = 0; a < tree.V; a++)
+      if (!tree.world[x % tree.S] && tree.child[(x % tree.S) * tree.V + a] !== NO_WORD)
+        run.theta[run.feature[x] * tree.V + a] += noise * normal(run.random);
+  run.softmax(run.now);
+  run.refresh();
+  const seen = run.exact(), said = {};
+  for (let i = 0; i < draws; i++) {
+    run.say(0, i % tree.P, 0);
+    const b = run.batch, text = list(b.token.subarray(0, b.length[0])).map((a) => tree.words[a]).join("");
+    said[i % tree.P] ??= {};
+    said[i % tree.P][text] = (said[i % tree.P][text] ?? 0) + 1;
+  }
+  return { seen, said, theta: list(run.theta.subarray(0, run.N)), gradient: list(run.exactGradient), feature: list(run.feature) };
+}
+
+// One round of sampling, with every response that was drawn, kept or not.
+function drawn(set, task, seed) {
+  const run = new Run(grow(task), set, seed), all = [], say = run.say;
+  run.refresh();
+  run.say = function (i, q, group) {
+    say.call(this, i, q, group);
+    all.push({ prompt: q, group, paid: this.batch.paid[i] });
+  };
+  run.sample();
+  const b = run.batch;
+  return { all, kept: list(b.paid.subarray(0, b.B)), groups: list(b.groups.subarray(0, b.B)), drawn: run.drawn, dead: run.dead };
+}
+
+// The exact reward of some runs after some updates.
+function rewards(set, task, updates, seeds) {
+  return Array.from({ length: seeds }, (_, n) => {
+    const run = new Run(grow(task), set, n + 1);
+    for (let i = 0; i < updates; i++) run.step();
+    return run.exact().reward;
+  });
+}
+
+const dialIds = () => ({
+  dials: Object.keys(DIALS), stages: STAGES, sharing: Object.keys(SHARING),
+  choices: Object.values(DIALS).filter((dial) => dial.choice).flatMap((dial) => dial.values),
+});

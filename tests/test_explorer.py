@@ -1,0 +1,459 @@
+"""The engine of the live figures, without a browser."""
+
+import base64
+import gzip
+import re
+from dataclasses import replace
+
+import explorer_example
+import numpy as np
+import pytest
+
+from explorer import (
+    LANGUAGES,
+    Dial,
+    Figure,
+    FigureError,
+    Language,
+    Plot,
+    Preset,
+    Strip,
+    chip,
+    h,
+    html,
+    load,
+    number,
+    scene,
+    short,
+    show_strip,
+    words_of,
+)
+from explorer import page as pages
+from explorer.figure import is_a
+from explorer.live import READER, widget
+from explorer.paint import paint, picture
+from explorer.record import encode, record
+
+EXAMPLE = explorer_example.FIGURE
+HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+PNG = b"\x89PNG"
+
+
+def gz(text: str) -> int:
+    return len(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def test_the_script_weighs_at_most_2500_bytes_and_the_style_sheet_at_most_6000():
+    assert gz((pages.STATIC / "explorer.js").read_text("utf-8")) <= 2_500
+    assert gz((pages.STATIC / "explorer.css").read_text("utf-8")) <= 6_000
+
+
+# Trees.
+
+
+def test_a_string_beside_children_is_an_element_of_its_own_and_none_is_dropped():
+    tree = h("p", "a", None, h("b", "c"), "d", cls="  x   y ")
+    assert html(tree) == '<p class="x y"><span>a</span><b>c</b><span>d</span></p>'
+    assert all(element.tail is None for element in tree.iter())
+
+
+def test_attributes_are_written_as_html_has_them():
+    made = html(h("i", data_at="1", for_="x", hidden=True, disabled=False, role=None))
+    assert made == '<i data-at="1" for="x" hidden="hidden"></i>'
+    assert html(h("p", "a < b & c")) == "<p>a &lt; b &amp; c</p>"
+
+
+def test_a_number_is_said_with_a_true_minus_and_a_zero_without_a_sign():
+    assert [number(x) for x in (-1.004, -0.004, 0.0)] == ["−1.00", "0.00", "0.00"]
+    assert {number(x, 1) for x in (6.25, 6.25 - 1e-15, 6.25 + 1e-15)} == {"6.3"}
+    assert [number(x, 1, sign=True) for x in (2, -2, 0)] == ["+2.0", "−2.0", "0.0"]
+
+
+@pytest.mark.parametrize("write", [number, short])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_not_drawn(write, bad):
+    with pytest.raises(FigureError, match="a number to draw is"):
+        write(bad)
+
+
+# Dials and figures: what cannot be is named.
+
+
+def dial(**changes):
+    return Dial(
+        **{"key": "size", "values": [0, 1], "start": 0, "name": ("大", "s")} | changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"start": 0.3}, "start 0.3 is none of its values"),
+        ({"values": [1, 1], "start": 1}, "two or more different values"),
+        ({"values": [0.123, 0.124], "start": 0.123, "fmt": ".2f"}, "written alike"),
+        ({"kind": "knob"}, "kind is one of"),
+        ({"kind": "toggle", "values": [0, 2]}, "a toggle is 0 or 1"),
+        ({"kind": "choice"}, "names each value"),
+        ({"options": [("甲", "a"), ("乙", "b")]}, "only a choice does"),
+    ],
+)
+def test_a_dial_that_cannot_be_is_named(changes, message):
+    with pytest.raises(FigureError, match=f"dial 'size': .*{re.escape(message)}"):
+        dial(**changes)
+
+
+def test_a_live_kernel_goes_between_the_values_of_a_continuous_slider_only():
+    assert dial(values=[0, 0.1, 0.2, 0.3]).fine
+    assert not dial(values=[0, 1, 2, 3]).fine
+    assert not dial(values=[0, 0.5, 1]).fine
+    assert not dial(values=[0, 0.1, 0.2, 0.3], kind="time").fine
+
+
+def nothing(L, size):
+    return scene(h("p", str(size)))
+
+
+def figure(**changes):
+    made = {
+        "draw": nothing,
+        "dials": [dial()],
+        "title": ("题", "t"),
+        "alt": ("图", "a"),
+    }
+    return Figure(**made | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dials": [dial(key="other")]}, "its dials are ['other'], but draw takes"),
+        ({"title": ("题",)}, "words in ('zh', 'en')"),
+        ({"alt": "a picture"}, "words in ('zh', 'en')"),
+        ({"presets": [Preset(("甲", "a"), other=1)]}, "no dial ['other']"),
+        ({"presets": [Preset(("甲", "a"), size=3)]}, "size is one of ['0', '1']"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_named(changes, message):
+    with pytest.raises(FigureError, match=f"'test_explorer'.*{re.escape(message)}"):
+        figure(**changes)
+
+
+def test_words_miss_no_language():
+    assert [Language(name)("甲", "a") for name in LANGUAGES] == ["甲", "a"]
+    with pytest.raises(FigureError, match="words in"):
+        Language("en")("a")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Plot((0, 1), (0, 1), x_name="x"), "names both axes"),
+        (lambda: Plot((0, 0), (0, 1), axes=False), "needs room"),
+        (
+            lambda: Plot((0, 1), (0, 1), axes=False).arrow(0, 0, 1, 1),
+            "level or upright",
+        ),
+        (lambda: chip("a", who="god"), "who is one of"),
+        (lambda: chip("a", credit=1.5), "credit is 1.5"),
+        (lambda: Strip([]), "no words"),
+        (lambda: Strip("ab", credit=[1]), "2 words, but 1 of credit"),
+        (lambda: Strip("ab", who=["model", "god"]), "who is one of"),
+        (lambda: show_strip(), "no strip"),
+        (lambda: load("explorer_example.nothing"), "No module named"),
+        (lambda: load("explorer"), "has no FIGURE"),
+    ],
+)
+def test_a_part_that_cannot_be_is_named(make, message):
+    with pytest.raises((FigureError, ModuleNotFoundError), match=message):
+        make()
+
+
+# Faults planted in the example: each is found, and the message says where.
+
+
+def broken(change) -> Figure:
+    """The example with `change(tree)` in one of its states."""
+
+    def draw(L, phase, size, way, on, step, pick):
+        live = explorer_example.draw(L, phase, size, way, on, step, pick)
+        if (phase, size, way, on, step, pick) == (0.3, 1, -1, 0, 2, 1):
+            change(live)
+        return live
+
+    short_phase = replace(EXAMPLE.dials[0], values=[0.1, 0.3])
+    return replace(EXAMPLE, draw=draw, dials=[short_phase, *EXAMPLE.dials[1:]])
+
+
+def bad_child(live):
+    live[0].append(h("p", "more"))
+
+
+def bad_tag(live):
+    live[1][0].tag = "section"
+
+
+def bad_call(live):
+    raise ZeroDivisionError("a planted fault")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (bad_child, "has other elements"),
+        (bad_tag, "has other elements"),
+        (bad_call, "draw raises ZeroDivisionError: a planted fault"),
+    ],
+)
+def test_a_state_that_cannot_be_shown_is_named(change, message):
+    where = "phase=0.3,size=1.00,way=-1,on=0,step=2,pick=1"
+    with pytest.raises(FigureError, match=f"at {where}: {message}"):
+        record(broken(change), "en")
+
+
+def test_what_is_no_scene_is_named():
+    with pytest.raises(FigureError, match="draw returns no scene"):
+        replace(figure(), draw=lambda L, size: h("p")).tree("en", {"size": 0})
+
+
+def test_a_link_that_leads_nowhere_is_an_error():
+    EXAMPLE.check("phase=0.1, way=-1")
+    with pytest.raises(FigureError, match=r"sets 'lambda', its dials are"):
+        EXAMPLE.check("lambda=0")
+    with pytest.raises(FigureError, match=r"size=0.3: size is one of"):
+        EXAMPLE.check("size=0.3")
+
+
+# The recorder: what is stored gives back every state.
+
+
+def decode(data: dict, sizes: tuple[int, ...]) -> list[tuple[int, str, list[str]]]:
+    """What the page's script does, once more and slowly."""
+    stream = iter(data["d"])
+
+    def following():
+        total, weight = 0, 1
+        while True:
+            code = ord(next(stream))
+            code = {32: 60, 33: 92}.get(code, code) - 35
+            total += code % 45 * weight
+            weight *= 45
+            if code < 45:
+                return -(total + 1) // 2 if total & 1 else total // 2
+
+    seen = []
+
+    def series():
+        first, back = following(), following()
+        if not back:
+            mask, summed = following(), following()
+            shape = [n if mask >> k & 1 else 1 for k, n in enumerate(sizes)]
+            values = np.array([following() for _ in range(int(np.prod(shape)))])
+            values = values.reshape(shape)
+            for axis in range(len(sizes)):
+                if summed >> axis & 1:
+                    values = values.cumsum(axis)
+            seen.append(np.broadcast_to(values, sizes).ravel())
+        return first + seen[-(back or 1)]
+
+    found = []
+    for element, name, templates in data["e"]:
+        which = series() if len(templates) > 1 else np.zeros(np.prod(sizes), int)
+        filled = []
+        for template in templates:
+            parts = template.split("¤")
+            slots = [(following(), series()) for _ in parts[1:]]
+            filled.append((parts, slots))
+        values = []
+        for state, index in enumerate(which):
+            parts, slots = filled[index]
+            text = parts[0]
+            for part, (decimals, numbers) in zip(parts[1:], slots, strict=True):
+                value = numbers[state] / 10**decimals
+                if name:
+                    text += (
+                        f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+                        if decimals
+                        else f"{value:.0f}"
+                    )
+                else:
+                    text += f"{value:.{decimals}f}".replace("-", "−")
+                text += part
+            values.append(text)
+        found.append((element, name, values))
+    return found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_state_of_the_example_comes_back(language):
+    _, changes = record(EXAMPLE, language)
+    sizes = tuple(len(dial.values) for dial in EXAMPLE.dials)
+    assert {name for _, name, _ in changes} >= {"", "d", "style", "class", "hidden"}
+    assert decode(encode(sizes, changes), sizes) == changes
+
+
+def test_numbers_that_a_script_would_write_otherwise_are_kept_as_words():
+    texts = ["1,007 of 0.50", "007", "−0.5 and +3", "3.5e-4, GPT-2", "1.0", "v1.2.3"]
+    styles = ["left:0.50%", "a-2:3", "--p:007", "x:1.0", "#123456", "1e5", "w:-1.5"]
+    for name, values in (("", texts), ("style", styles)):
+        changes = [(0, name, values)]
+        assert decode(encode((len(values),), changes), (len(values),)) == changes
+
+
+def test_the_sign_of_the_templates_may_not_be_said():
+    with pytest.raises(FigureError, match="may not say"):
+        encode((2,), [(0, "", ["1 ¤", "2"])])
+
+
+def test_a_page_holds_the_start_state_its_words_and_no_more():
+    for language in LANGUAGES:
+        text = pages.page(EXAMPLE, language)
+        assert bool(HAN.search(text)) == (language == "zh")
+        assert "http" not in text and "<style" not in text
+        start = re.search(r'<div class="ex-live".*?(?=<div class="ex-dials")', text)[0]
+        fresh = html(EXAMPLE.tree(language, EXAMPLE.start))
+        assert start.replace(' data-m="m"', "") == fresh
+
+
+def test_a_figure_without_dials_is_a_picture_without_a_script():
+    still = Figure(
+        lambda L: scene(h("p", L("甲", "a"))),
+        dials=[],
+        title=("题", "t"),
+        alt=("图", "a"),
+    )
+    text = pages.page(still, "en")
+    assert "<script" not in text and "disabled" not in text and "noscript" not in text
+    assert repr(still).splitlines() == ["test_explorer"]
+    assert picture(still).startswith(PNG)
+
+
+def test_the_cache_is_keyed_by_every_file_of_the_package(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+        (tmp_path / name / "figure.py").write_text(
+            "from explorer_example import FIGURE"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    keys = [pages.cache_key(f"{name}.figure") for name in ("one", "two")]
+    assert keys[0] == keys[1]
+    (tmp_path / "one" / "other.py").write_text("1")
+    pages.cache_key.cache_clear()
+    assert pages.cache_key("one.figure") != keys[1]
+
+
+def test_a_second_build_draws_nothing_and_a_torn_file_is_drawn_again(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    module = "tokencredit.figures.group_rewards"
+    first = pages.page_html(module, "zh", "one")
+    monkeypatch.setattr(pages, "build", None)
+    assert pages.page_html(module, "zh", "one") == first
+    other = pages.page_html(module, "en", "two")
+    assert 'id="one"' in first and 'id="two"' in other and "one-" not in other
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (file,) = tmp_path.rglob("*.json")
+    file.write_text("torn")
+    assert pages.page_html(module, "zh", "one") == first
+    with pytest.raises(FigureError, match="language is one of"):
+        pages.page_html(module, "fr", "one")
+
+
+def test_a_changed_number_changes_the_stored_text():
+    assert len(repr(EXAMPLE).splitlines()) == 2 + 2 ** len(EXAMPLE.dials)
+
+    def louder(L, phase, size, way, on, step, pick):
+        return explorer_example.draw(L, phase, 0.9 * size, way, on, step, pick)
+
+    changed = repr(replace(EXAMPLE, draw=louder))
+    assert changed.splitlines()[1] != repr(EXAMPLE).splitlines()[1]
+
+
+# On a kernel.
+
+
+def test_the_widget_shows_the_tree_in_the_language_of_the_reader_and_errors_in_it():
+    box = widget(broken(bad_call))
+    _, title, _, shown, *dials = box.children
+    assert len(dials) == len(EXAMPLE.dials)
+    READER.language = "zh"
+    assert title.value == "<b>一个波有相位和振幅</b>" and HAN.search(shown.value)
+    READER.language = "en"
+    assert title.value == "<b>A wave has a phase and a size</b>"
+    assert not HAN.search(shown.value)
+    state = {"phase": 0.1, "size": 1, "way": -1, "on": 0, "step": 2, "pick": 1}
+    for one, value in zip(dials, state.values(), strict=True):
+        one = one.children[-1] if hasattr(one, "children") else one
+        one.value = value
+    fresh = html(EXAMPLE.tree("en", state))
+    assert fresh in shown.value
+    with pytest.raises(FigureError, match="a planted fault"):
+        dials[0].value = 0.3
+    assert "a planted fault" in shown.value
+    dials[0].value = 0.1
+    assert fresh in shown.value
+
+
+def test_a_preset_sets_its_dials_on_a_kernel_too():
+    box = widget(EXAMPLE)
+    _, _, head, shown, *_ = box.children
+    upside_down = head.children[-1]
+    assert upside_down.description == "upside down"
+    upside_down.click()
+    state = EXAMPLE.start | {"size": -1, "way": -1}
+    assert html(EXAMPLE.tree("en", state)) in shown.value
+
+
+# Pictures.
+
+
+def test_every_part_has_a_painter_and_the_picture_is_small():
+    data = picture(EXAMPLE)
+    assert data.startswith(PNG) and len(data) <= 20_000
+    assert data == picture(EXAMPLE), "the same on every run"
+    assert paint(h("div", h("p", "unknown parts"), cls="new")).startswith(PNG)
+
+
+def test_an_output_in_git_holds_a_picture_text_and_a_reference():
+    bundle, metadata = EXAMPLE._repr_mimebundle_()
+    assert bundle.pop("application/vnd.jupyter.widget-view+json")
+    assert sorted(bundle) == ["image/png", "text/plain"]
+    assert base64.b64decode(bundle["image/png"]).startswith(PNG)
+    assert metadata == {"explorer": {"figure": "explorer_example"}}
+    assert load("explorer_example") is EXAMPLE
+
+
+# The token strip.
+
+STRIP = Strip(
+    ["9", "+", "\n", "ok", ""],
+    mask=[0, 1, 1, 0, 1],
+    credit=[0, 0.5, -0.1, 9, 1e-7],
+    push=[0, 2e-6, -1e-6, 0, 0],
+    label="a strip",
+)
+
+
+def test_a_strip_says_who_wrote_what_is_trained_and_what_has_no_gradient():
+    assert STRIP.who == ["prompt", "model", "model", "env", "model"]
+    assert STRIP.dead == [False, False, False, False, True]
+    chips = [e for e in STRIP.element().iter() if is_a(e, "ex-chip")]
+    assert [e.get("class") for e in chips] == [
+        "ex-chip prompt",
+        "ex-chip on",
+        "ex-chip on",
+        "ex-chip env",
+        "ex-chip on off",
+    ]
+    assert [e.get("style") for e in chips] == [
+        "--c:0;--b:0",
+        "--c:1;--b:1",
+        "--c:-0.45;--b:-0.5",
+        "--c:0;--b:0",
+        "--c:0;--b:0",
+    ]
+    assert [words_of(e[0]) for e in chips] == ["9", "+", "⏎", "ok", "∅"]
+    assert repr(STRIP).splitlines()[0] == "a strip"
+    assert "−1e-06" in repr(STRIP), "a small push is not lost"

@@ -1,0 +1,80 @@
+"""The figures of chapter 7: their numbers, by definition, by hand and sampled anew."""
+
+import math
+
+import pytest
+import torch
+
+from tokencredit.figures import kl, reward_hack, two_humps
+from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.starts import warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.tasks.signs import outcome
+
+
+def test_two_coins_have_the_kl_of_a_hand_computation():
+    by_hand = 0.8 * math.log(1.6) + 0.2 * math.log(0.4)
+    assert kl.moments(0.8, 0.5, "k1")[0] == pytest.approx(by_hand)
+    assert kl.moments(0.8, 0.5, "k3")[0] == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.8, 0.5), (0.05, 0.95), (0.3, 0.3)])
+def test_the_mean_gradients_are_those_of_no_kl_the_reverse_and_the_forward(p, q):
+    step = 1e-5
+    up, down = (
+        1 / (1 + math.exp(-(math.log(p / (1 - p)) + sign * step))) for sign in (1, -1)
+    )
+
+    def slope(divergence):
+        return (divergence(up) - divergence(down)) / (2 * step)
+
+    def reverse(x):
+        return x * math.log(x / q) + (1 - x) * math.log((1 - x) / (1 - q))
+
+    def forward(x):
+        return q * math.log(q / x) + (1 - q) * math.log((1 - q) / (1 - x))
+
+    wants = {"k1": 0.0, "k2": slope(reverse), "k3": slope(forward)}
+    for name, want in wants.items():
+        assert kl.expected_gradient([p], q, name)[0] == pytest.approx(want, abs=1e-6)
+
+
+def test_the_kl_of_humps_is_the_one_of_torch():
+    mine, other = two_humps.hump(16, 8), two_humps.TWO
+    for who, pair in ((0, (mine, other)), (1, (other, mine))):
+        first, second = (torch.distributions.Categorical(logits=x) for x in pair)
+        want = torch.distributions.kl_divergence(first, second).item()
+        assert two_humps.divergence(16, 8, who) == pytest.approx(want)
+
+
+def test_the_reverse_kl_prefers_one_hump_and_the_forward_both():
+    settings = [(c, w) for c in two_humps.CENTRES for w in two_humps.WIDTHS]
+    reverse = min(settings, key=lambda at: two_humps.divergence(*at, 0))
+    forward = min(settings, key=lambda at: two_humps.divergence(*at, 1))
+    assert (reverse, forward) == ((10, 2), (16, 12))
+
+
+def test_the_first_responses_of_the_hack_are_those_of_the_warm_start():
+    generator = torch.Generator().manual_seed(0)
+    prompts = "9□5□7=11? 4□5□1=0? 6□3□9=12? 8□1□3=4? 7□2□6=3? 5□9□2=16? 3□8□1=10?"
+    prompts = [*prompts.split(), "9□2□4=3?"]
+    policy, signs = warm_start("signs", seed=0), task("signs")
+    batch = rollout(policy, signs, prompts, generator=generator)
+    said = dict(zip(prompts, texts(batch, signs.vocabulary), strict=True))
+    for run in range(len(reward_hack.RUNS)):
+        for prompt, response in reward_hack.responses(run, 0):
+            assert said[prompt] == response
+
+
+def test_the_stored_runs_have_every_iteration_and_a_right_response_is_paid():
+    for run, (paid, _) in enumerate(reward_hack.RUNS):
+        for seed in reward_hack.SEEDS:
+            rewards = reward_hack.numbers(run, seed, "reward")
+            rights = reward_hack.numbers(run, seed, "success")
+            assert len(rewards) == len(rights) == 1 + reward_hack.MOMENTS[-1]
+            for reward, right in zip(rewards, rights, strict=True):
+                assert right <= reward
+                assert paid == "mark" or reward == right
+        for moment in reward_hack.MOMENTS:
+            for prompt, response in reward_hack.responses(run, moment):
+                assert outcome(prompt, response) in (0, 1)

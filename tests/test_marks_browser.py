@@ -1,0 +1,229 @@
+"""What authors mark, in a real browser, on a book of one chapter: folded lines,
+predictions, equations with a check, links into the playground; and what a site shows
+once it has an address and a repository."""
+
+import struct
+
+import pytest
+from test_site_build import code, load, make_book, markdown, set_option
+
+measure, site = load("measure"), load("site")
+
+pytestmark = pytest.mark.browser
+CHAPTER = "chapters/05_a.html"
+
+
+def said(text: str) -> list[dict]:
+    """An output that prints `text`."""
+    return [{"output_type": "stream", "name": "stdout", "text": text}]
+
+
+def pair(zh: str, en: str, *tags: str, **meta) -> list[dict]:
+    """A prose cell in both languages."""
+    cells = markdown(zh, f"zh{len(zh)}", "lang-zh"), markdown(en, f"en{len(en)}")
+    for cell, lang in zip(cells, ("zh", "en"), strict=True):
+        cell["metadata"] = {"tags": [f"lang-{lang}", *tags], **meta}
+    return list(cells)
+
+
+CELLS = [
+    code("import math\nmath.pi", "setup", tags=["setup"]),
+    code("draw()", "picture", tags=["picture"]) | {"outputs": said("a picture")},
+    *pair(
+        "看 {play}`长度会涨 <length-from-nowhere>`，或 {play}`group-size`。",
+        "See {play}`how length grows <length-from-nowhere>` or {play}`group-size`.",
+    ),
+    *pair(
+        "$A$ 是几？\n\n- $0$\n- 一\n- 二",
+        "What is $A$?\n\n- $0$\n- one\n- two",
+        "predict",
+        predict=1,
+    ),
+    code("def f():\n    return 1", "define"),
+    code("f()", "answer-2") | {"outputs": said("A is one")},
+    *pair("是一。", "It is one."),
+    *pair("再猜。\n\n- 是\n- 否", "And this?\n\n- yes\n- no", "predict", predict=0),
+    code("g()", "answer-3") | {"outputs": said("yes")},
+    code(
+        "# 手算与库一致 | the hand and the package agree\nassert f() == 1",
+        "check",
+        tags=["checked"],
+        holds=["eq-a"],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    root = make_book(tmp_path_factory.mktemp("marked"), more=CELLS)
+    (root / "book" / "playground.md").write_text("# Playground\n", encoding="utf-8")
+    set_option(root, "repository", "https://code.example/us/book")
+    set_option(root, "html_baseurl", "https://book.example/zh")
+    assert site.build(root, root / "_build" / "site") == 0
+    return root / "_build" / "site"
+
+
+def address(built, lang: str = "en") -> str:
+    return (built / lang / CHAPTER).as_uri()
+
+
+COVERED = "e => getComputedStyle(e).filter.includes('blur') && e.inert"
+
+
+def covered(page) -> list[bool]:
+    page.add_style_tag(content="* { transition: none !important }")
+    outputs = page.locator(".cell.predicted .cell_output")
+    return [outputs.nth(n).evaluate(COVERED) for n in range(outputs.count())]
+
+
+@pytest.mark.parametrize(
+    ("lang", "setup", "checked"),
+    [
+        ("zh", "准备：2 行", "✓ 手算与库一致"),
+        ("en", "Setup: 2 lines", "✓ the hand and the package agree"),
+    ],
+)
+def test_setup_and_checks_are_one_line_that_opens(built, page, lang, setup, checked):
+    page.goto(address(built, lang))
+    for tag, line in (("setup", setup), ("checked", checked)):
+        cell = page.locator(f".cell.tag_{tag}")
+        assert cell.locator("summary").inner_text().strip() == line
+        assert not cell.locator("pre").is_visible()
+        assert cell.bounding_box()["height"] < 50
+        cell.locator("summary").click()
+        assert cell.locator("pre").is_visible()
+
+
+def test_a_cell_that_only_draws_shows_no_code(built, page):
+    page.goto(address(built))
+    cell = page.locator(".cell.tag_picture")
+    assert cell.locator(".cell_output").is_visible()
+    assert cell.locator(".cell_input").count() == 0
+
+
+def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
+    built, page
+):
+    page.goto(address(built))
+    assert covered(page) == [True, True]
+    page.click(".predict-choice >> text=two")
+    assert covered(page) == [False, True]
+    first = page.locator(".predict").first
+    marks = first.locator(".predict-choice")
+    assert [marks.nth(n).get_attribute("class") for n in range(3)] == [
+        "predict-choice",
+        "predict-choice right",
+        "predict-choice other",
+    ]
+    assert "read on" in first.locator(".predict-says").inner_text()
+    page.reload()
+    assert covered(page) == [False, True]
+    page.goto(address(built, "zh"))  # the same question in the other language
+    assert covered(page) == [False, True]
+    page.click("text=重猜一次")
+    assert covered(page) == [True, True]
+    page.reload()
+    assert covered(page) == [True, True]
+
+
+def test_a_reader_may_look_without_a_choice(built, page):
+    page.goto(address(built))
+    page.locator(".predict-more").first.click()
+    assert covered(page) == [False, True]
+    assert page.locator(".predict-choice.other").count() == 0
+
+
+def test_the_keyboard_chooses(built, page):
+    page.goto(address(built))
+    page.locator(".predict-choice").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert covered(page) == [False, True]
+    assert page.locator(".predict-choice").nth(1).get_attribute("aria-pressed") == (
+        "true"
+    )
+    assert page.locator(".predict-says").first.inner_text().startswith("As you")
+
+
+def test_print_covers_nothing(built, page):
+    page.goto(address(built))
+    page.emulate_media(media="print")
+    blur = "e => getComputedStyle(e).filter"
+    assert page.locator(".predicted .cell_output").first.evaluate(blur) == "none"
+
+
+def test_without_a_script_everything_is_to_be_seen(built, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address(built))
+    blur = "e => getComputedStyle(e).filter"
+    assert page.locator(".predicted .cell_output").first.evaluate(blur) == "none"
+    assert page.locator(".predict-choice").first.is_disabled()
+    context.close()
+
+
+def test_a_held_equation_leads_to_its_open_check(built, page):
+    page.goto(address(built))
+    page.click("#equation-eq-a a.held")
+    page.wait_for_function("document.querySelector('.tag_checked details').open")
+    assert page.url.endswith("#holds-eq-a")
+    assert "assert f() == 1" in page.locator("#holds-eq-a").inner_text()
+
+
+def test_a_link_into_the_playground_names_the_story(built, page):
+    page.goto(address(built))
+    links = page.locator("a.play")
+    assert links.nth(0).inner_text() == "how length grows"
+    assert links.nth(0).get_attribute("href") == (
+        "../book/playground.html#length-from-nowhere"
+    )
+    page.goto(address(built, "zh"))
+    assert "一组" in page.locator("a.play").nth(1).inner_text()
+
+
+def test_an_unknown_story_and_a_prediction_without_an_answer_fail_the_build(
+    tmp_path, capfd
+):
+    cells = pair("看 {play}`组 <group-sise>`。", "See {play}`it <group-sise>`.")
+    cells += pair("吗？\n\n- 是\n- 否", "Is it?\n\n- yes\n- no", "predict", predict=0)
+    root = make_book(tmp_path, more=cells)
+    assert site.build(root, root / "_build" / "site") > 0
+    said = capfd.readouterr().err
+    assert "no story 'group-sise'" in said and "near: group-size" in said
+    assert "no output of a cell answers this prediction" in said
+
+
+def test_the_head_of_a_chapter_says_what_it_asks_takes_and_needs(built, page):
+    page.goto(address(built))
+    head = page.locator(".chapter-head")
+    assert head.locator(".chapter-asks").inner_text() == "What is it worth?"
+    facts = head.locator("li").all_inner_texts()[:2]
+    assert facts == ["about 40 minutes", "needs: 0 Before"]
+    stages = head.locator(".chapter-thread li")
+    lit = [stages.nth(n).get_attribute("class") for n in range(stages.count())]
+    assert lit == [None, None, None, "lit", None, None]
+    assert head.bounding_box()["y"] + head.bounding_box()["height"] < 300
+
+
+def test_each_section_asks_for_errors_once_the_book_has_a_repository(built, page):
+    page.goto(address(built, "zh"))
+    links = page.locator("p.report a")
+    assert links.count() == page.locator("article > section > section").count() > 0
+    assert links.first.get_attribute("href") == (
+        "https://code.example/us/book/issues/new"
+        "?title=zh%2Fchapters%2F05_a.html%23by-hand"
+    )
+
+
+def test_a_chapter_has_a_social_card_once_the_site_has_an_address(built, page):
+    page.goto(address(built))
+    card = page.locator('meta[property="og:image"]').get_attribute("content")
+    assert card == "https://book.example/zh/_static/cards/05_a.png"
+    png = (built / "en" / "_static" / "cards" / "05_a.png").read_bytes()
+    assert struct.unpack(">II", png[16:24]) == (1200, 630)
+
+
+@pytest.mark.parametrize("look", measure.LOOKS)
+def test_marks_have_no_axe_violation(built, browser, look):
+    with measure.served(built) as root:
+        seen = measure.visit(browser, f"{root}en/{CHAPTER}", look, check=True)
+    assert (seen.axe, seen.errors, seen.overflow) == ([], [], 0)

@@ -1,0 +1,83 @@
+"""The packages in src/: what each may import, and what an installed one brings."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src"
+PACKAGES = {path.name for path in SRC.iterdir() if (path / "__init__.py").exists()}
+MODULES = sorted([*SRC.rglob("*.py"), *(ROOT / "book" / "_ext").glob("*.py")])
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports, relative ones by their whole name."""
+    home = path.relative_to(SRC).parts[:-1] if path.is_relative_to(SRC) else ()
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = home[: len(home) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *filter(None, [node.module])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("package", "may"),
+    [("coursebook", {"coursebook"}), ("homework", {"homework", "coursebook"})],
+)
+def test_the_tools_of_the_book_know_nothing_of_the_course(package, may):
+    for path in (SRC / package).rglob("*.py"):
+        used = {name.partition(".")[0] for name in imports(path)} & PACKAGES
+        assert used <= may, f"{path.relative_to(ROOT)} imports {used - may}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_private_module_is_imported_from_another_folder(path):
+    for name in imports(path):
+        parts = name.split(".")
+        private = [n for n, part in enumerate(parts) if part.startswith("_")]
+        if parts[0] in PACKAGES and private and not name.endswith("__"):
+            folder = SRC.joinpath(*parts[: private[0]])
+            assert path.is_relative_to(folder), f"{path.relative_to(ROOT)}: {name}"
+
+
+def test_nobody_bends_the_path_of_imports():
+    bent = "sys.path." + "insert"
+    files = [*ROOT.glob("book/**/*.py"), *SRC.rglob("*.py"), *ROOT.glob("tests/*.py")]
+    assert not [path for path in files if bent in path.read_text(encoding="utf-8")]
+
+
+def test_a_wheel_brings_the_glossary_and_leaves_nothing_to_track(tmp_path):
+    tree = tmp_path / "tree"
+    skip = shutil.ignore_patterns(
+        "_build", "build", "chapters", ".venv*", ".git", "*.egg-info"
+    )
+    shutil.copytree(ROOT, tree, ignore=skip)
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@x", "-C", tree]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *command], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q"]
+    pip += ["--no-deps", "--no-build-isolation", "."]
+    subprocess.run(pip, cwd=tree, check=True)
+    status = subprocess.run([*git, "status", "--porcelain"], capture_output=True)
+    assert status.stdout == b""
+    (wheel,) = tree.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+        packed.extractall(tmp_path / "installed")
+    assert {name.partition("/")[0] for name in names} >= PACKAGES
+    say = "from coursebook.glossary import term; print(term('discount', 'en'))"
+    env = {"PYTHONPATH": str(tmp_path / "installed")}
+    command = [sys.executable, "-c", say]
+    said = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert said.stdout == "discount\n", said.stderr

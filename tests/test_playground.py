@@ -1,0 +1,771 @@
+"""The playground's engine against torch, and what its page promises.
+
+The engine is JavaScript; V8 runs in a process of its own. A batch, a run or a setting
+goes there as data and comes back with derivatives, which autograd must confirm.
+"""
+
+import itertools
+import json
+import math
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import playground_page as page
+import pytest
+import torch
+from v8 import V8
+
+import tokencredit as tc
+from coursebook.languages import LANGUAGES
+from tokencredit import ALGORITHMS
+from tokencredit.world.words import SHARING, WORDS, PrefixPolicy, Words
+
+ROOT = Path(__file__).parents[1]
+
+BATCHES, CLOSE = 300, 1e-12
+HARNESS = (ROOT / "tests/playground_harness.js").read_text("utf-8")
+SCRIPT = page.script(*page.ENGINE, "measure") + HARNESS
+TASKS = page.task_data()
+PLAIN = {
+    "prompts": 4,
+    "group_size": 8,
+    "temperature": 1,
+    "refresh": 1,
+    "sharing": "nothing",
+    "noise": 0,
+    "offset": 0,
+    "epochs": 1,
+    "minibatches": 1,
+    "optimizer": "sgd",
+    "lr": 5,
+    "critic_lr": 2,
+    "max_norm": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def v8(batches):
+    engine = V8(script(batches))
+    yield engine
+    engine.close()
+
+
+def script(batches: list[dict], text: str = SCRIPT) -> str:
+    return f"{text}\nconst GIVEN = {json.dumps([plain(x) for x in batches])};"
+
+
+@pytest.fixture
+def doubles():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def data(row) -> dict:
+    """A row as the page has it."""
+    return page.row_data(row)
+
+
+def setting(row, **dials) -> dict:
+    return PLAIN | dials | {"row": data(row)}
+
+
+# ---- the stages, batch by batch ----
+
+GRPO, PPO, DAPO = (ALGORITHMS[name] for name in ("GRPO", "PPO", "DAPO"))
+OVERLONG = partial(tc.soft_overlong, max_length=6, cache=3)
+LAMBDA, OVERLONG_ROW = "PPO, gamma 0.9, lambda 0.5", "DAPO, penalty in reach"
+TURN_GROUPS = "StarPO + turn groups"
+VARIANTS = {
+    **{
+        f"GRPO, {name} in the {place}": replace(GRPO, kl_estimator=name, kl_in=place)
+        for name in tc.KL_ESTIMATORS
+        for place in ("loss", "reward")
+    },
+    **{
+        f"GRPO, {name}": replace(GRPO, aggregation=name)
+        for name in ("token-sum", "seq-sum-token-mean", "seq-mean-token-sum-norm")
+    },
+    "GRPO, dual clip": replace(GRPO, loss=partial(tc.ppo_clip_loss, dual_clip=3.0)),
+    "GRPO, entropy bonus": replace(GRPO, entropy_coef=0.1),
+    OVERLONG_ROW: replace(DAPO, length_penalty=OVERLONG),
+    "CISPO, two sides": replace(
+        ALGORITHMS["CISPO"], loss=partial(tc.cispo_loss, clip_low=0.3, clip_high=0.3)
+    ),
+    "GSPO, 0.2": replace(
+        ALGORITHMS["GSPO"], loss=partial(tc.ppo_clip_loss, clip_low=0.2, clip_high=0.2)
+    ),
+    LAMBDA: replace(PPO, advantage=partial(tc.gae, gamma=0.9, lam=0.5)),
+    "PPO, KL in the reward": replace(PPO, kl_coef=0.1),
+    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit="turn"),
+    TURN_GROUPS: tc.with_turn_groups(ALGORITHMS["StarPO"]),
+    "mean of the group, whitened": replace(
+        GRPO, advantage=partial(tc.group_relative, scale=False), whiten=True
+    ),
+    "GRPO + TIS, no cap": replace(
+        ALGORITHMS["GRPO + TIS"], loss=partial(tc.corrected_clip_loss, cap=None)
+    ),
+    "SAPO, other gates": replace(
+        ALGORITHMS["SAPO"], loss=partial(tc.sapo_loss, tau_pos=2.0, tau_neg=0.5)
+    ),
+    "unclipped": replace(
+        GRPO, loss=partial(tc.ppo_clip_loss, clip_low=1.0, clip_high=1e9)
+    ),
+}
+
+
+def random_batch(generator: torch.Generator) -> dict:
+    """Holes and empty rows in the mask, ids in any order, dead groups, cut rows."""
+
+    def whole(low, high, *shape):
+        return torch.randint(low, high, shape, generator=generator)
+
+    def chance(share, *shape):
+        return torch.rand(*shape, generator=generator) < share
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    groups_of, T = int(whole(1, 8)), int(whole(2, 9))
+    groups = torch.arange(int(whole(1, 7))).repeat_interleave(groups_of)
+    B = len(groups)
+    groups = (7 * groups % 11)[torch.randperm(B, generator=generator)]
+    mask = (torch.arange(T) < whole(1, T + 1, B)[:, None]) & ~chance(0.15, B, T)
+    scores = (whole(0, 2, B).double(), normal(B), torch.full((B,), 0.1))[
+        int(whole(0, 3))
+    ]
+    scores = torch.where(chance(0.5, 1) & (groups == groups[0]), 0.1 + 0.2, scores)
+    last = mask & (mask.flip(1).cumsum(1).flip(1) == 1)
+    old = torch.where(mask, -normal(B, T).abs() * 1.5 - 0.01, 0)
+    stale = (0, 0.05, 0.5, 3.0)[int(whole(0, 4))]
+    return {
+        "B": B,
+        "T": T,
+        "max_length": T,
+        "mask": mask,
+        "rewards": torch.where(last, scores[:, None], 0),
+        "old": old,
+        "now": torch.where(mask, old + stale * normal(B, T), 0),
+        "ref": torch.where(mask, old + 0.5 * normal(B, T), 0),
+        "sampler": torch.where(mask, old + 0.5 * normal(B, T), 0),
+        "values": torch.where(mask, normal(B, T), 0),
+        "last": torch.where(chance(0.3, B), normal(B), 0),
+        "groups": groups,
+        "ends": last | (mask & chance(0.3, B, T)),
+    }
+
+
+def plain(batch: dict) -> dict:
+    """A batch as data."""
+
+    def listed(x):
+        if not torch.is_tensor(x):
+            return x
+        return (x.int() if x.dtype == torch.bool else x).flatten().tolist()
+
+    return {name: listed(x) for name, x in batch.items()}
+
+
+def by_torch(row, batch: dict) -> dict[str, torch.Tensor]:
+    """Derivatives by autograd through the package's own stages."""
+    kept = torch.ones(batch["B"], dtype=torch.bool)
+    if row.keep:
+        kept = row.keep(batch["rewards"].sum(1), batch["groups"])
+    x = {k: v[kept] if torch.is_tensor(v) else v for k, v in batch.items()}
+    mask = x["mask"]
+    rewards = tc.shaped_rewards(
+        row, x["rewards"], mask, old_log_probs=x["old"], ref_log_probs=x["ref"]
+    )
+    advantages = tc.token_advantages(
+        row,
+        rewards,
+        mask,
+        groups=x["groups"],
+        values=x["values"],
+        last_values=x["last"],
+        turn_ends=x["ends"],
+    )
+    if row.whiten:
+        advantages = tc.masked_whiten(advantages, mask)
+    log_probs = x["now"].clone().requires_grad_()
+    entropies = torch.ones_like(log_probs).requires_grad_()
+    tc.policy_loss(
+        row,
+        log_probs,
+        x["old"],
+        advantages,
+        mask,
+        ref_log_probs=x["ref"],
+        sampler_log_probs=x["sampler"],
+        entropies=entropies,
+        max_length=x["max_length"],
+    ).backward()
+
+    def whole(part):
+        out = torch.zeros_like(batch["rewards"])
+        out[kept] = torch.zeros_like(log_probs) if part is None else part
+        return out.flatten()
+
+    return {
+        "slope": whole(log_probs.grad),
+        "bonus": whole(entropies.grad),
+        "advantages": whole(advantages),
+    }
+
+
+def difference(ours, theirs: torch.Tensor, least: float = 1e-12) -> float:
+    """The largest difference, in units of the largest of theirs (`least` at least)."""
+    ours = torch.as_tensor(ours, dtype=torch.float64).view_as(theirs)
+    gap = (ours - theirs).abs().max().item() if theirs.numel() else 0.0
+    return gap / max(theirs.abs().max().item(), least) if gap else 0.0
+
+
+def worst(answers: list[dict], oracle: list[dict]) -> dict[str, float]:
+    """The largest difference over batches, and how many zeros do not agree."""
+    found = {name: 0.0 for name in ("slope", "bonus", "advantages")} | {"zeros": 0}
+    for ours, theirs in zip(answers, oracle, strict=True):
+        for name, right in theirs.items():
+            found[name] = max(found[name], difference(ours[name], right))
+        zero = torch.tensor(ours["slope"]) == 0
+        found["zeros"] += int((zero != (theirs["slope"] == 0)).sum())
+    return found
+
+
+@pytest.fixture(scope="module")
+def batches():
+    generator = torch.Generator().manual_seed(7)
+    torch.set_default_dtype(torch.float64)
+    made = [random_batch(generator) for _ in range(BATCHES)]
+    torch.set_default_dtype(torch.float32)
+    return made
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, *VARIANTS])
+def test_the_derivatives_of_every_stage_are_those_of_torch(v8, batches, name):
+    row = ALGORITHMS.get(name) or VARIANTS[name]
+    num = BATCHES if name in ALGORITHMS else BATCHES // 5
+    answers = v8.call("stagesOn", data(row), 0, num)
+    found = worst(answers, [by_torch(row, x) for x in batches[:num]])
+    print(f"{name:30s}", {k: f"{v:.1e}" for k, v in found.items()})
+    assert max(found[k] for k in ("slope", "bonus", "advantages")) < CLOSE
+    assert found["zeros"] == 0
+
+
+FAULTS = [  # what is there, what is put in its place, and what must notice
+    ("A >= 0 ? x > high", "A < 0 ? x > high", "GRPO"),
+    ("x < low || x > far", "x > far", "GRPO"),
+    ("x < low || x > far", "x < low", "GRPO, dual clip"),
+    ("g.squares / Math.max(g.size - 1, 1)", "g.squares / g.size", "GRPO"),
+    ("centred[i] *= n / Math.max(n - 1, 1)", "centred[i] *= 1", "RLOO"),
+    ("centred[i] -= g.sum / g.size", "centred[i] -= 0", "Dr. GRPO"),
+    ("= b.rewards[j] + k.gamma * ahead", "= b.rewards[j] + ahead", LAMBDA),
+    ("let ahead = b.last[i]", "let ahead = 0", "PPO"),
+    ("b.rewards[j] + k.turn_gamma * turns", "b.rewards[j] + turns", "StarPO + turns"),
+    ("d, -Math.expm1(-d)]", "d, 1]", "GRPO, k3 in the loss"),
+    ("[d * d / 2, d]", "[d * d / 2, 1]", "GRPO, k2 in the loss"),
+    ("b.old[j]) / tokens.length", "b.old[j]) / b.T", "GSPO"),
+    ("Math.max(places.length - 1, 1) + 1e-8", "places.length + 1e-8", "PPO"),
+    ("(A > 0 && (all || ratio < high))", "(A > 0)", "BAPO, un-clipped"),
+    ('k.first === "high" ?', 'k.first === "low" ?', "BAPO, un-clipped"),
+    ('k.first === "high" ?', 'k.first === "low" ?', "BAPO"),
+    ("positive / sum >= k.target - 1e-12", "positive / sum >= 0.6", "BAPO"),
+    ("of.get(groups[i]).squares > 0", "true", "DAPO"),
+    ("Math.floor(keep * order.length)", "Math.ceil(keep * order.length)", "StarPO-S"),
+    ("(max_length - cache - n) / cache", "(max_length - n) / cache", OVERLONG_ROW),
+    ("rewards[j] -= row.kl_coef", "rewards[j] += row.kl_coef", "PPO, KL in the reward"),
+    ('perRow === "max_length" ? maxLength : 1', "1", "Dr. GRPO"),
+    ("b.kept[i] && b.tokens[i].length", "b.kept[i]", "GRPO"),
+    ("slope[j] += row.kl_coef", "slope[j] -= row.kl_coef", "GRPO"),
+    ("else rewards[end] += rewards[j], rewards[j] = 0;", "else;", "StarPO + turns"),
+    ("-row.entropy_coef / (own * whole)", "-row.entropy_coef / whole", "StarPO"),
+    ("Math.min(high, Math.max(low, Math.exp(x)))", "Math.exp(x)", "CISPO"),
+    ("slope[j] = open(j) ? -A * mean : 0", "slope[j] = open(j) ? -A : 0", "GMPO"),
+    ("4 * gate * (1 - gate) * ratio", "4 * gate * (1 - gate)", "SAPO"),
+    ("rise > k.diff_high : rise < -k.diff_low", "rise > 0.15 : rise < 0.15", "DPPO"),
+    ("Math.min(k.cap ?? Infinity,", "Math.min(Infinity,", "GRPO + TIS"),
+    ("sum += b.ends[j] ? z[j] : 0", "sum = b.ends[j] ? z[j] : 0", TURN_GROUPS),
+]
+
+
+def test_a_fault_planted_in_a_stage_is_caught(batches):
+    table, some, engine, missed = ALGORITHMS | VARIANTS, batches[:40], V8(""), []
+    names = {name for _, _, name in FAULTS}
+    oracle = {name: [by_torch(table[name], x) for x in some] for name in names}
+    for right, wrong, name in FAULTS:
+        assert SCRIPT.count(right) == 1, right
+        engine.load(script(some, SCRIPT.replace(right, wrong)))
+        answers = engine.call("stagesOn", data(table[name]), 0, len(some))
+        if max(worst(answers, oracle[name]).values()) < 1e-9:
+            missed.append((right, wrong, name))
+    engine.close()
+    assert missed == []
+
+
+# ---- whole runs: parameters, critic, optimizer, refills ----
+
+RUNS = [
+    (task, {"epochs": 3, "refresh": 2} | dials)
+    for task, dials in (
+        ("rare", {}),
+        ("luck", {"temperature": 1.3}),
+        ("hole", {"sharing": "last word", "minibatches": 2}),
+        ("walk", {"sharing": "everything", "offset": 1, "noise": 0.5}),
+    )
+]
+
+
+def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
+    """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
+    critic = run["scale"] if row.critic else None
+    policy = PrefixPolicy(task, sharing=dials["sharing"], critic=critic).double()
+    N, size, V = run["N"], len(task.tree.prefixes), len(task.words)
+    theta = torch.tensor(step["theta"], dtype=torch.float64)
+    of_row = {
+        row: at for at, row in zip(run["feature"], policy.own.tolist(), strict=False)
+    }
+    order = [of_row[row] for row in range(len(policy.logits))]
+    with torch.no_grad():
+        policy.logits[:, :V] = theta[:N].view(-1, V)[order]
+        if critic:
+            policy.values.copy_(theta[N:])
+    shape = step["B"], step["T"]
+    rows, columns = (torch.tensor(x) for x in zip(*step["at"], strict=True))
+
+    def put(name, dtype=torch.float64):
+        out = torch.zeros(shape, dtype=dtype)
+        out[rows, columns] = torch.tensor(step[name]).to(dtype)
+        return out
+
+    mask = torch.zeros(shape, dtype=torch.bool)
+    mask[rows, columns] = True
+    logits = policy.read(put("state", torch.long)) / dials["temperature"]
+    log_probs = tc.token_log_probs(logits, put("token", torch.long))
+    loss = tc.policy_loss(
+        row,
+        torch.where(mask, log_probs, 0),
+        put("old"),
+        put("advantages"),
+        mask,
+        ref_log_probs=put("ref"),
+        sampler_log_probs=put("sampler"),
+        entropies=tc.entropy(logits),
+        max_length=task.max_response,
+    )
+    if row.critic:
+        values = critic * policy.values[put("state", torch.long)]
+        off = tc.value_loss(values, put("values"), put("returns"), clip=row.value_clip)
+        off = tc.aggregate_loss(off, mask, "token-mean")
+        loss = loss + row.value_coef * off
+    loss.backward()
+    out = torch.zeros(N + size * len(task.texts))
+    out[:N].view(-1, V)[order] = policy.logits.grad[:, :V]
+    if critic:
+        out[N:] = policy.values.grad
+    return out
+
+
+MORE = {
+    "StarPO + critic": tc.with_critic(ALGORITHMS["StarPO"]),
+    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit="turn"),
+    "PPO, entropy bonus": replace(PPO, entropy_coef=0.05, value_clip=0.05),
+}
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, *MORE])
+def test_the_gradient_of_the_parameters_is_that_of_torch(v8, doubles, name):
+    row = ALGORITHMS.get(name) or MORE[name]
+    gaps = []
+    for task, dials in RUNS:
+        set_ = setting(row, **dials)
+        run = v8.call("steps", set_, TASKS[task], 3, 5)
+        for step in run["seen"]:
+            ours, theirs = (
+                torch.tensor(step["gradient"]).double(),
+                trained(row, WORDS[task], step, run, set_),
+            )
+            if step["at"]:
+                gaps.append(difference(ours, theirs, least=1e-6))
+    print(f"{name:20s} {len(gaps)} steps, {max(gaps):.1e}")
+    assert max(gaps) < CLOSE
+
+
+def test_what_a_response_earned_is_paid_on_its_last_token(v8, doubles):
+    task = TASKS["walk"]
+    run = v8.call("steps", setting(ALGORITHMS["REINFORCE"]), task, 2, 5)
+    step = run["seen"][-1]
+    for i, tokens in itertools.groupby(
+        zip(step["at"], step["rewards"], step["ends"], strict=True), lambda x: x[0][0]
+    ):
+        tokens = list(tokens)
+        assert [at for (_, at), _, _ in tokens] == [1, 2, 4, 5], i  # the world's: 0, 3
+        assert [end for _, _, end in tokens] == [0, 1, 0, 1]
+        assert all(reward == 0 for _, reward, _ in tokens[:-1])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("max_norm", [0, 0.01])
+def test_the_optimizer_is_that_of_torch(v8, doubles, optimizer, max_norm):
+    lr = {"sgd": 3.0, "adam": 0.1}[optimizer]
+    dials = {"optimizer": optimizer, "lr": lr, "critic_lr": lr / 4, "epochs": 2}
+    set_ = setting(PPO, max_norm=max_norm, **dials)
+    steps = v8.call("steps", set_, TASKS["rare"], 6, 2)["seen"]
+    theta = torch.nn.Parameter(torch.tensor(steps[0]["theta"]).double())
+    make = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer]
+    descend = make([theta], lr=lr)
+    for step in steps:
+        theta.grad = torch.tensor(step["gradient"]).double()
+        torch.nn.utils.clip_grad_norm_([theta], max_norm or math.inf)
+        descend.step()
+        assert difference(step["after"], theta.detach()) < CLOSE
+    assert len(steps) == 12
+
+
+@pytest.mark.parametrize("task", ["rare", "trap"])
+def test_a_batch_is_refilled_with_groups_that_can_teach(v8, task):
+    row = ALGORITHMS["DAPO"]
+    for seed in range(1, 9):
+        seen = v8.call("drawn", setting(row, prompts=4), TASKS[task], seed)
+        paid = torch.tensor([one["paid"] for one in seen["all"]]).double()
+        groups = torch.tensor([one["group"] for one in seen["all"]])
+        want, rounds = [], 0
+        for start in range(0, len(paid), 32):  # whole rounds, until the batch is full
+            assert len(want) < 32
+            some = slice(start, start + 32)
+            want += paid[some][tc.dynamic_sampling(paid[some], groups[some])].tolist()
+            rounds += 1
+        assert seen["kept"] == pytest.approx(want[:32])
+        assert len(want) >= 32 or rounds == 3
+        assert seen["drawn"] == 32 * rounds
+        assert seen["dead"] == pytest.approx(1 - len(want[:32]) / 32)
+
+
+# ---- the tree: what is exact, and what is sampled ----
+
+
+def by_hand(policy: PrefixPolicy, reference: PrefixPolicy, heat: float) -> dict:
+    """Every number of the page as a sum over all responses, one response at a time."""
+    task, (prefixes, _) = policy.task, policy.task.tree
+    place = {prefix: s for s, prefix in enumerate(prefixes)}
+    states = torch.arange(len(prefixes) * len(task.texts))
+
+    def log_p(model):
+        hot = torch.where(model.told[states], 1.0, heat)[:, None]
+        return (model.read(states) / hot).log_softmax(-1)
+
+    now, start = log_p(policy), log_p(reference)
+    names = ("reward", "success", "length", "entropy", "kl", "chosen")
+    total = dict.fromkeys(names, torch.zeros(()))
+    each = []
+    for q, text in enumerate(task.texts):
+        right = 0.0
+        for response in task.tree.responses(task.words):
+            x = [q * len(prefixes) + place[response[:t]] for t in range(len(response))]
+            a = [task.words.index(word) for word in response]
+            p = now[x, a].sum().exp()
+            own = [t for t in range(len(response)) if t not in task.world_at]
+            x, a = [x[t] for t in own], [a[t] for t in own]
+            H = -(now[x].exp() * now[x].masked_fill(now[x] == -math.inf, 0)).sum()
+            for name, value in zip(
+                names,
+                (
+                    task.paid(text, response),
+                    task.right(text, response),
+                    len(response),
+                    H,
+                    (now[x, a] - start[x, a]).sum(),
+                    len(own),
+                ),
+                strict=True,
+            ):
+                total[name] = total[name] + p * value / len(task.texts)
+            right += p.item() * task.right(text, response)
+        each.append(right)
+    total["entropy"] = total["entropy"] / total.pop("chosen")
+    return total | {"each": each}
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("task", ["rare", "luck", "walk", "pair"])
+def test_what_the_page_calls_exact_is_the_sum_over_all_responses(
+    v8, doubles, task, sharing
+):
+    heat = 0.7
+    set_ = setting(ALGORITHMS["REINFORCE"], sharing=sharing, temperature=heat)
+    answer = v8.call("measureAt", set_, TASKS[task], 0.7, 0)
+    words = WORDS[task]
+    reference = PrefixPolicy(words, sharing=sharing).double()
+    policy = PrefixPolicy(words, sharing=sharing).double()
+    of_row = dict(zip(policy.own.tolist(), answer["feature"], strict=False))
+    order, V = [of_row[row] for row in range(len(policy.logits))], len(words.words)
+    with torch.no_grad():
+        policy.logits[:, :V] = torch.tensor(answer["theta"]).view(-1, V)[order]
+    want = by_hand(policy, reference, heat)
+    for name, x in answer["seen"].items():
+        right = want[name] if name == "each" else want[name].item()
+        assert x == pytest.approx(right, abs=1e-12), name
+    assert policy.worth(heat)["reward"] == pytest.approx(answer["seen"]["reward"])
+    want["reward"].backward()
+    ours = torch.tensor(answer["gradient"]).view(-1, V)[order]
+    assert difference(ours, policy.logits.grad[:, :V], least=1e-3) < CLOSE
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_response_is_said_as_often_as_its_probability(v8, name):
+    draws = 4000 * len(WORDS[name].texts)
+    set_ = setting(ALGORITHMS["REINFORCE"])
+    said = v8.call("measureAt", set_, TASKS[name], 0.0, draws)["said"]
+    task = WORDS[name]
+    policy = PrefixPolicy(task)
+    chance = policy.read(torch.arange(len(policy.own) - 2)).softmax(-1).detach()
+    size = len(task.tree.prefixes)
+    place = {prefix: s for s, prefix in enumerate(task.tree.prefixes)}
+    for q, counts in said.items():
+        assert set(counts) <= set(task.tree.responses(task.words))
+        square = cells = 0
+        for response in task.tree.responses(task.words):
+            p = math.prod(
+                float(
+                    chance[int(q) * size + place[response[:t]], task.words.index(word)]
+                )
+                for t, word in enumerate(response)
+            )
+            if 4000 * p > 5:
+                square += (counts.get(response, 0) - 4000 * p) ** 2 / (4000 * p)
+                cells += 1
+        assert square < cells + 5 * math.sqrt(2 * cells) + 5
+
+
+# ---- the table of rows, the address, the words ----
+
+
+def test_every_row_of_the_table_is_there_and_nothing_is_unknown():
+    assert list(page.rows()) == list(ALGORITHMS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"loss": partial(tc.ppo_clip_loss, margin=1)}, "the dial margin of ppo_clip"),
+        ({"loss": tc.value_loss}, "loss value_loss"),
+        ({"credit": "token"}, 'group_relative with credit "token"'),
+    ],
+)
+def test_a_part_that_the_page_does_not_know_fails_the_build_by_name(
+    monkeypatch, changes, named
+):
+    row = replace(GRPO, name="GRPO II", **changes)
+    monkeypatch.setattr(page, "ALGORITHMS", {"GRPO II": row})
+    with pytest.raises(ValueError, match=re.escape(f"GRPO II: {named}")):
+        page.rows()
+
+
+def test_a_field_that_the_page_does_not_know_fails_only_where_it_is_used(v8):
+    known = data(GRPO)
+    assert v8.call("missing", known | {"echo": None}) == []
+    assert v8.call("missing", known | {"echo": {"f": "louder"}}) == [
+        "GRPO: the field echo"
+    ]
+
+
+def test_a_new_loss_that_looks_at_a_whole_response_is_one_function(batches):
+    """A clipped geometric mean: the slope of a token knows all the others."""
+    engine = V8(
+        script(batches[:60])
+        + """
+        LOSS.whole_clip = part({}, () => (b, tokens) => {
+          const { ratio, advantages } = b, sign = (j) => Math.sign(advantages[j]);
+          const open = (j) => sign(j) * ratio[j] < 0.2;
+          let sum = 0;
+          for (const j of tokens) sum += open(j) ? ratio[j] : sign(j) * 0.2;
+          const mean = Math.exp(sum / tokens.length);
+          for (const j of tokens) b.slope[j] = open(j) ? -advantages[j] * mean : 0;
+        });"""
+    )
+
+    def whole_clip(log_probs, log_ratio, advantages):
+        sign = advantages.sign()  # 0 where masked, and nowhere else in such a response
+        capped = sign * (sign * log_ratio).clamp(max=0.2)
+        length = (sign != 0).sum(1, keepdim=True).clamp(min=1)
+        return -advantages * (capped.sum(1, keepdim=True) / length).exp()
+
+    row = replace(GRPO, loss=whole_clip, kl_coef=0.0)
+    answers = engine.call("stagesOn", data(row), 0, 60)
+    engine.close()
+    assert worst(answers, [by_torch(row, x) for x in batches[:60]])["slope"] < CLOSE
+
+
+ADDRESSES = {
+    "": ([], {}),
+    "#group-size": ([], {}),
+    "#s=a-hole-in-the-reward&B.kl_coef=0.3&B.kl_estimator=k3&B.kl_in=loss": (
+        [],
+        {("B", "kl_coef"): 0.3, ("B", "kl_estimator"): "k3", ("B", "kl_in"): "loss"},
+    ),
+    "#s=clip-higher&A.algorithm=CISPO&A.lr=5": (
+        [],
+        {("A", "loss.clip_high"): 4, ("A", "lr"): 5, ("A", "algorithm"): "CISPO"},
+    ),
+    "#s=no-such-story": (["no-such-story"], {}),
+    "#s=clip-higher&A.lr=1e9": (["A.lr=1e9"], {("A", "lr"): 20}),
+    "#s=clip-higher&A.lr=NaN&B.epochs=2.5&B.group_size=-3&C.lr=1&A.toString=1": (
+        ["A.lr=NaN", "B.epochs=2.5", "B.group_size=-3", "C.lr=1", "A.toString=1"],
+        {("A", "lr"): 20, ("B", "epochs"): 8, ("B", "group_size"): 8},
+    ),
+    "#s=clip-higher&A.algorithm=__proto__&task=constructor&%E0%A4%A=1&two=7": (
+        ["A.algorithm=__proto__", "task=constructor", "=1", "two=7"],
+        {("A", "algorithm"): "Dr. GRPO"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def told():
+    return page.page_data("en", "")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_read_and_what_it_does_not_know_is_named(v8, told, address):
+    wrong, values = ADDRESSES[address]
+    args = told["stories"], told["rows"], told["tasks"]
+    answer = v8.call("readHash", address, *args)
+    assert sorted(answer["wrong"]) == sorted(wrong)
+    for (side, name), value in values.items():
+        assert answer["state"]["set"][side][name] == value
+    story = next(x for x in told["stories"] if x["id"] == answer["state"]["story"])
+    again = v8.call("writeHash", answer["state"], story, told["rows"])
+    assert v8.call("readHash", again, *args) == {"state": answer["state"], "wrong": []}
+
+
+def test_every_dial_and_every_choice_has_words_in_both_languages(v8, told):
+    words = page.load("words")
+    ids = v8.call("dialIds")
+    rows = [*told["rows"].values()]
+    assert set(words["dial"]) - {"task", "algorithm"} <= set(ids["dials"])
+    lack = [name for name in ids["dials"] if name not in words["dial"]]
+    lack += [x for x in ids["choices"] if str(x).lower() not in words["choice"]]
+    lack += [name for name in ids["stages"] if name not in words["stage"]]
+    lack += [
+        name for name in WORDS if not {name} <= set(words["task"]) & set(words["about"])
+    ]
+    reasons = re.findall(r'return "(\w+)"', page.script("dials"))
+    lack += [name for name in reasons if name not in words["idle"]]
+    used = re.findall(r'ui\("(\w+)"\)', page.script("page"))
+    lack += [name for name in used if name not in words["ui"]]
+    assert (lack, len(rows)) == ([], len(ALGORITHMS))
+    for entry in page.translated(words, "zh").values():
+        assert entry, "an empty group of words"
+
+
+# ---- the stories ----
+
+MEASURED = json.loads((page.FOLDER / "measured.json").read_text(encoding="utf-8"))
+OVERLAP = {  # stories in which seeds of A and B meet, and say so
+    "clip-higher",
+    "group-size",
+    "why-a-baseline",
+    "eight-epochs-without-a-clip",
+}
+
+
+def beyond(x: float | None) -> float:
+    return math.inf if x is None else x
+
+
+@pytest.mark.parametrize("name", [story["id"] for story in page.stories()])
+def test_the_numbers_of_a_story_are_measured_again(v8, told, name):
+    story = next(x for x in page.stories() if x["id"] == name)
+    answer = v8.call("measureStory", story, told["rows"], told["tasks"], page.SEEDS)
+    for side in ("A", "B"):
+        for now, stored in zip(answer[side], MEASURED[name][side], strict=True):
+            for x, y in zip(page.spread(now), stored, strict=True):
+                assert beyond(x) == pytest.approx(beyond(y), rel=0.02, abs=0.02)
+
+
+def test_the_sides_of_a_story_are_apart_in_every_seed_or_it_says_so():
+    assert set(MEASURED) == {story["id"] for story in page.stories()}
+    assert len(MEASURED) >= 12
+    meet = set()
+    for name, sides in MEASURED.items():
+        (a, a_low, a_high), (b, b_low, b_high) = (
+            [beyond(x) for x in sides[side][0]] for side in ("A", "B")
+        )
+        if max(a_low, b_low) <= min(a_high, b_high):
+            meet.add(name)
+            assert max(a, b) > 1.4 * min(a, b), name
+    assert meet == OVERLAP
+
+
+def test_a_story_changes_one_dial_and_leads_to_its_chapter(v8, told):
+    for story in page.stories():
+        changed = {**story.get("A", {}), **story.get("B", {})}
+        heads = {name.split(".")[0] for name in changed}
+        assert len(heads) == 1 or story["id"] == "group-size", story["id"]
+        assert (ROOT / f"chapters/{story['chapter']}.ipynb").exists()
+        for lang, other in itertools.product(LANGUAGES, ("title", "watch", "why")):
+            assert story[other][lang].strip()
+
+
+# ---- the same setting in Python ----
+
+COPIES = {  # a story's side, or an address, and after how many updates to compare
+    "#s=a-hole-in-the-reward": ("A", 25),
+    "#s=k1-in-the-loss": ("B", 20),
+    "#s=a-stale-sampler": ("B", 20),
+    "#s=two-prompts-one-row": ("A", 20),
+    "#s=the-word-that-decides": ("B", 20),
+    "#s=dead-groups&B.temperature=1.3&B.loss.clip_high=0.5": ("B", 8),
+    "#s=why-a-baseline&A.epochs=2&A.minibatches=2&A.algorithm=PPO": ("A", 12),
+}
+
+
+@pytest.mark.parametrize("address", COPIES)
+def test_a_setting_copied_as_python_trains_to_the_same_reward(v8, told, address):
+    side, updates = COPIES[address]
+    args = told["stories"], told["rows"], told["tasks"]
+    state = v8.call("readHash", address, *args)["state"]
+    set_ = state["set"][side]
+    row = told["rows"][set_["algorithm"]]
+    ours = v8.call(
+        "rewards",
+        v8.call("settingOf", set_, row),
+        told["tasks"][state["task"]],
+        updates,
+        32,
+    )
+    code = v8.call("asPython", set_, row, state["task"], updates)
+    theirs = []
+    for seed in range(3):
+        names: dict = {}
+        text = code.replace("seed=0", f"seed={seed}")
+        exec(text.replace("print(", "worth = ("), names)
+        theirs.append(names["worth"]["reward"])
+    ours, theirs = torch.tensor(ours), torch.tensor(theirs)
+    spread = (ours.var() / len(ours) + ours.var() / len(theirs)).sqrt().item()
+    print(address, ours.mean(), ours.std(), theirs.mean())
+    assert abs(ours.mean() - theirs.mean()) < 4 * spread + 0.005
+
+
+def test_every_story_and_algorithm_can_be_copied(v8, told):
+    args = told["stories"], told["rows"], told["tasks"]
+    addresses = [f"#{story['id']}" for story in told["stories"]]
+    addresses += [f"#s=clip-higher&A.algorithm={name}" for name in ALGORITHMS]
+    for address in addresses:
+        state = v8.call("readHash", address, *args)["state"]
+        for side in ("A", "B"):
+            set_ = state["set"][side]
+            row = told["rows"][set_["algorithm"]]
+            code = v8.call("asPython", set_, row, state["task"], 100)
+            names: dict = {}
+            exec(re.sub(r"^(train|print)\(.*$", "", code, flags=re.M), names)
+            made = json.loads(json.dumps(page.row_data(names["algorithm"])))
+            want = v8.call("settingOf", set_, row)["row"]
+            if not made["kl_coef"]:  # then its kind and place mean nothing
+                made |= {name: want[name] for name in ("kl_estimator", "kl_in")}
+            for field, value in made.items():
+                if isinstance(value, dict):  # what is not said is the part's default
+                    named = {k: want[field][k] for k in value}
+                    assert value == named, (address, side, field)
+                else:
+                    assert value == want[field], (address, side, field)

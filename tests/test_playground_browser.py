@@ -1,0 +1,298 @@
+"""The playground in a real browser: every dial, keyboard, phone, paper, addresses."""
+
+import gzip
+import re
+from pathlib import Path
+
+import playground_page as playground
+import pytest
+from test_site_build import load
+
+measure = load("measure")
+pytestmark = pytest.mark.browser
+LOOKS = [("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)]
+SHELL = """<!doctype html><html lang="{lang}" data-theme="{theme}"><head>
+<title>x</title><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<style>body {{ margin: 0; background: var(--tc-paper) }}</style></head>
+<body><main><h1>x</h1>{page}</main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The page alone, in both languages and looks, as files."""
+    out = tmp_path_factory.mktemp("playground")
+    for lang in ("zh", "en"):
+        page = playground.page_html(lang, "")
+        for theme in ("light", "dark"):
+            text = SHELL.format(lang=lang, theme=theme, page=page)
+            (out / f"{lang}-{theme}.html").write_text(text, encoding="utf-8")
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with measure.chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def opened(browser, folder):
+    """Open the page; afterwards nothing may have failed or left this machine."""
+    contexts, errors, requests = [], [], []
+
+    def open_(address="", *, lang="en", theme="light", width=1440, still=True):
+        context = browser.new_context(
+            viewport={"width": width, "height": 844},
+            reduced_motion="reduce" if still else "no-preference",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((folder / f"{lang}-{theme}.html").as_uri() + address)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert errors == []
+    assert all(url.startswith("file:") for url in requests)
+    assert len(requests) == len(contexts)
+
+
+def text_of(page) -> str:
+    """Everything that can be read, also by those who do not see."""
+    return page.evaluate(
+        """() => document.querySelector("#playground").innerText + [...document
+        .querySelectorAll("#playground [aria-label], #playground [title]")]
+        .map((x) => (x.ariaLabel ?? "") + x.title).join("\\n")"""
+    )
+
+
+def updates(page) -> int:
+    return int(page.inner_text(".pg-count b").split("/")[0])
+
+
+def turn(page, dial: str, side: str, place: int) -> None:
+    """Put a control on one of its values, as a reader does."""
+    page.evaluate(
+        """([dial, side, place]) => {
+          const x = document.querySelector(
+            `.pg-drawer [data-dial="${dial}"][data-side="${side}"]`);
+          if (x.type === "range") x.value = place; else x.selectedIndex = place;
+          x.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
+        [dial, side, place],
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["#s=dead-groups", "#s=how-far-lambda-looks&task=walk"]
+)
+def test_every_value_of_every_dial_runs_and_nothing_is_ever_nan(opened, address):
+    page = opened(address)
+    sizes = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(
+          ".pg-drawer [data-dial]")].filter((x) => x.dataset.side === "A")
+          .map((x) => [x.dataset.dial, x.options?.length ?? Number(x.max) + 1]))"""
+    )
+    assert len(sizes) > 35
+    turns = 0
+    for dial, size in sizes.items():
+        for place in [*range(size), 0]:
+            turn(page, dial, "AB"[turns % 2], place)
+            page.click(".pg-step")
+            turns += 1
+        page.click(
+            f'[data-story="{page.get_attribute("[aria-current=true]", "data-story")}"]'
+        )
+        assert not re.search(r"NaN|undefined|Infinity|\[object", text_of(page)), dial
+    assert turns > 180
+
+
+def test_every_algorithm_on_every_task_runs(opened):
+    page = opened("#s=dead-groups")
+    rows = page.evaluate(
+        """() => [...document.querySelector("[data-dial=algorithm]").options].length"""
+    )
+    tasks = page.evaluate(
+        "() => [...document.querySelector('#pg-task').options].length"
+    )
+    assert rows == len(playground.ALGORITHMS) and tasks == len(playground.WORDS)
+    for task in range(tasks):
+        page.evaluate(
+            """(n) => {
+              const x = document.querySelector("#pg-task");
+              x.selectedIndex = n;
+              x.dispatchEvent(new Event("input", { bubbles: true }));
+            }""",
+            task,
+        )
+        for row in range(rows):
+            turn(page, "algorithm", "A", row)
+            for _ in range(3):
+                page.click(".pg-step")
+        assert not re.search(r"NaN|undefined|Infinity", text_of(page))
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme, width):
+    page = opened("#s=a-hole-in-the-reward", lang=lang, theme=theme, width=width)
+    page.click(".pg-step")
+    for _ in range(2):
+        assert measure.axe(page) == []
+        page.click(".pg-all")
+        page.click('.pg-python[data-side="B"]')
+    wide = "document.documentElement.scrollWidth - innerWidth"
+    for story in playground.stories():
+        page.click(f'[data-story="{story["id"]}"]')
+        page.click(".pg-step")
+        assert page.evaluate(wide) <= 0, story["id"]
+
+
+def test_a_story_plays_to_its_end_and_stops(opened):
+    page = opened("#s=the-word-that-decides", still=False)
+    page.select_option(".pg-speed select", "fast")
+    page.wait_for_function(
+        "document.querySelector('.pg-count b').innerText === '60 / 60'", timeout=60_000
+    )
+    page.wait_for_function("document.querySelector('.pg-play').innerText.includes('▶')")
+    assert "success: median A 0.9" in text_of(page)
+
+
+def test_who_wants_less_motion_presses_play_himself(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    page.wait_for_timeout(500)
+    assert updates(page) == 0
+    page.click(".pg-play")
+    page.wait_for_function(
+        "parseInt(document.querySelector('.pg-count b').innerText) > 3"
+    )
+
+
+def test_everything_is_done_from_the_keyboard(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    page.focus(".pg-step")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert updates(page) == 2
+    page.focus('.pg-differs [data-dial="kl_coef"][data-side="B"]')
+    page.keyboard.press("ArrowRight")
+    assert "B.kl_coef=0.2" in page.url
+    assert page.evaluate("document.activeElement.dataset.dial") == "kl_coef"
+    page.focus('[data-story="group-size"]')
+    page.keyboard.press("Enter")
+    assert "s=group-size" in page.url
+    stops = page.evaluate(
+        """() => [...document.querySelectorAll("#playground :is(button, select, input,"
+        + " summary, a)")].filter((x) => x.offsetParent && x.tabIndex < 0).length"""
+    )
+    assert stops == 0
+
+
+def test_a_bad_address_falls_back_to_the_story_and_says_so(opened):
+    page = opened("#s=clip-higher&A.lr=1e99&B.colour=red&A.epochs=NaN")
+    note = page.inner_text(".pg-note")
+    assert all(x in note for x in ("A.lr=1e99", "B.colour=red", "A.epochs=NaN"))
+    assert page.url.endswith("#s=clip-higher")
+    page = opened("#s=nobody-knows", lang="zh")
+    assert "nobody-knows" in page.inner_text(".pg-note")
+    assert page.url.endswith("#s=length-from-nowhere")
+
+
+def test_the_address_keeps_the_setting(opened):
+    page = opened("#group-size&B.epochs=4&x=samples")
+    assert page.inner_text(".pg-head h2") == "Group size"
+    assert page.input_value(".pg-axis select") == "samples"
+    turn(page, "aggregation", "A", 0)
+    again = opened("#" + page.url.split("#")[1])
+    assert again.input_value('[data-dial="aggregation"][data-side="A"]') == "token-sum"
+    assert again.url.split("#")[1] == page.url.split("#")[1]
+
+
+def test_a_dial_that_says_nothing_is_dim_and_gives_the_reason(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    page.click(".pg-all")
+    row = page.locator('[data-row="loss.clip_high"]')
+    assert "pg-dim" in row.get_attribute("class")
+    assert "ratio is always 1" in row.inner_text()
+    turn(page, "epochs", "A", 2)
+    turn(page, "epochs", "B", 2)
+    assert "pg-dim" not in row.get_attribute("class")
+    turn(page, "loss", "A", 0)
+    assert row.inner_text().strip().endswith("A: this loss has no clip range")
+
+
+def test_a_dial_turned_on_the_way_keeps_what_was_learned(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    for _ in range(20):
+        page.click(".pg-step")
+    before = page.get_attribute('[data-chart="success"] canvas', "aria-label")
+    turn(page, "kl_coef", "A", 4)
+    assert updates(page) == 20
+    assert page.get_attribute('[data-chart="success"] canvas', "aria-label") == before
+    turn(page, "sharing", "A", 2)
+    assert updates(page) == 0  # another table: from the start
+
+
+def test_freezing_draws_the_cosines_of_many_batches(opened):
+    page = opened("#s=why-a-baseline")
+    page.click(".pg-step")
+    picture = "document.querySelector('[data-chart=cosine] canvas').toDataURL()"
+    before = page.evaluate(picture)
+    page.click(".pg-freeze")
+    frozen = page.evaluate(picture)
+    assert frozen != before
+    assert updates(page) == 1
+    page.click(".pg-step")
+    assert page.evaluate(picture) != frozen
+
+
+def test_the_setting_is_shown_as_python(opened):
+    page = opened("#s=length-from-nowhere")
+    page.click('.pg-python[data-side="B"]')
+    code = page.inner_text(".pg-code pre")
+    assert 'aggregation="seq-mean-token-sum-norm"' in code
+    turn(page, "lr", "B", 0)
+    assert "lr=0.01" in page.inner_text(".pg-code pre")
+
+
+def test_one_side_alone(opened):
+    page = opened("#s=group-size&two=0")
+    page.click(".pg-step")
+    assert not page.is_visible('[data-icicle="B"]')
+    page.check(".pg-two input")
+    page.click(".pg-step")
+    assert page.is_visible('[data-icicle="B"]')
+
+
+def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
+    page = opened("#s=group-size", width=390)
+    for place in (0, 900):
+        page.evaluate("y => scrollTo(0, y)", place)
+        box = page.locator(".pg-bar").bounding_box()
+        assert box["y"] + box["height"] == pytest.approx(844, abs=1)
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll(".pg-bar button, .pg-stories button")]
+        .filter((x) => x.offsetParent).map((x) => x.offsetHeight)"""
+    )
+    assert min(sizes) >= 36
+
+
+def test_on_paper_there_are_pictures_and_no_buttons(opened):
+    page = opened("#s=group-size", theme="dark")
+    page.click(".pg-step")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert not page.is_visible(".pg-bar") and not page.is_visible(".pg-stories")
+    assert page.is_visible('[data-chart="success"] canvas')
+    paper = "getComputedStyle(document.documentElement).getPropertyValue('--tc-paper')"
+    assert page.evaluate(paper).strip() == "#fff"
+
+
+def test_the_page_weighs_at_most_40_kilobytes():
+    for lang in ("zh", "en"):
+        html = playground.page_html(lang, "../chapters/")
+        assert len(gzip.compress(html.encode(), 9)) < 40_000
