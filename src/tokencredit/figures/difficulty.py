@@ -71,7 +71,7 @@ def draw(L, q, size):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("q", CHANCES, 0.1, ("答对的概率", "chance to be correct"), "q"),
+        Dial("q", CHANCES, 0.1, ("答对的概率", "success rate"), "q"),
         Dial(
             "size",
             SIZES,
