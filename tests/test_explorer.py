@@ -29,7 +29,7 @@ from explorer import (
     words_of,
 )
 from explorer import page as pages
-from explorer.figure import is_a
+from explorer.drawing import is_a
 from explorer.live import READER, widget
 from explorer.paint import paint, picture
 from explorer.record import encode, record

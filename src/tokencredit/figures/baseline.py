@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit.figures._three import (
     LEVELS,
@@ -94,7 +95,7 @@ def draw(L, b, right, level):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("b", BASELINES, 0.0, ("基线", "baseline"), "b"),
+        Dial("b", BASELINES, 0.0, terms("baseline"), "b"),
         Dial(
             "right",
             RIGHT,

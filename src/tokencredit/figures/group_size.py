@@ -5,6 +5,7 @@ from functools import cache, partial
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit import group_relative, leave_one_out
 from tokencredit.figures._three import (
@@ -143,7 +144,7 @@ def draw(L, size, right, level):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("size", SIZES, 4, ("组大小", "group size"), "G"),
+        Dial("size", SIZES, 4, terms("group_size"), "G"),
         Dial(
             "right",
             RIGHT,
