@@ -30,7 +30,8 @@ class Dial:
         kind: "slider"; "choice" for up to five named values; "toggle" for no and yes;
             "time" for a slider that plays; "hidden" where a card or a row of the
             drawing is the control.
-        options: the names of the values of a choice, in every language.
+        options: the names of the values of a choice, in every language; numbers are
+            their own names where none are given.
         fine: whether a live kernel may go between the values; by default on sliders of
             more than three numbers that are not all whole.
 
@@ -56,6 +57,10 @@ class Dial:
             fine = self.kind == "slider" and len(self.values) > 3 and not whole
             object.__setattr__(self, "fine", fine)
         labels = [self.label(value) for value in self.values]
+        numbers = not any(isinstance(value, str) for value in self.values)
+        if self.kind == "choice" and numbers and not self.options:
+            names = tuple((label,) * len(languages.LANGUAGES) for label in labels)
+            object.__setattr__(self, "options", names)
         for right, problem in (
             (self.kind in KINDS, f"kind is one of {KINDS}, got {self.kind!r}"),
             (len(set(self.values)) > 1, "needs two or more different values"),

@@ -5,7 +5,7 @@ from functools import cache
 from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit.figures._three import (
-    LEVELS,
+    LEVEL,
     RIGHT,
     mean_variance,
     policy,
@@ -96,22 +96,8 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("b", BASELINES, 0.0, terms("baseline"), "b"),
-        Dial(
-            "right",
-            RIGHT,
-            0.3,
-            ("正确回答的概率", "probability correct"),
-            kind="choice",
-            options=[(f"{p:g}",) * 2 for p in RIGHT],
-        ),
-        Dial(
-            "level",
-            LEVELS,
-            0.0,
-            ("给所有奖励加", "add to every reward"),
-            kind="choice",
-            options=[(f"{c:g}",) * 2 for c in LEVELS],
-        ),
+        RIGHT,
+        LEVEL,
     ],
     title=(
         "基线不改变平均梯度，只改变方差，方差在 b* 处最小",

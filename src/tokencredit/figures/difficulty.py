@@ -80,7 +80,6 @@ FIGURE = Figure(
             terms("group_size"),
             "G",
             kind="choice",
-            options=[(str(size),) * 2 for size in SIZES],
         ),
     ],
     title=(

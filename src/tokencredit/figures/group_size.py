@@ -9,7 +9,7 @@ from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit import group_relative, leave_one_out
 from tokencredit.figures._three import (
-    LEVELS,
+    LEVEL,
     RIGHT,
     mean_variance,
     policy,
@@ -145,22 +145,8 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("size", SIZES, 4, terms("group_size"), "G"),
-        Dial(
-            "right",
-            RIGHT,
-            0.3,
-            ("正确回答的概率", "probability correct"),
-            kind="choice",
-            options=[(f"{p:g}",) * 2 for p in RIGHT],
-        ),
-        Dial(
-            "level",
-            LEVELS,
-            0.0,
-            ("给所有奖励加", "add to every reward"),
-            kind="choice",
-            options=[(f"{c:g}",) * 2 for c in LEVELS],
-        ),
+        RIGHT,
+        LEVEL,
     ],
     title=(
         "组均值缩小梯度，留一法不缩小，两者的噪声与信号之比相同",

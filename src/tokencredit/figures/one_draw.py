@@ -158,7 +158,6 @@ FIGURE = Figure(
             0,
             ("给所有奖励加", "add to every reward"),
             kind="choice",
-            options=[("0", "0"), ("1", "1"), ("2", "2")],
         ),
     ],
     title=(
