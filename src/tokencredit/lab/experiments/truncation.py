@@ -78,7 +78,7 @@ EXPERIMENT = Experiment(
     speaks=True,
     message={
         "zh": "上限太短，回答照样被截断；提前扣分减少截断，却没有多答对。",
-        "en": "A short limit keeps cutting; a charge cuts fewer, yet no more are right.",
+        "en": "A short limit keeps cutting; a charge cuts fewer and helps no more.",
     },
     shows=(("success", "truncated"), ("length",)),
 )
