@@ -45,7 +45,7 @@ def token_weights(short, long, others, rule):
     Args:
         short: tokens in each of the short responses.
         long: tokens in the long response.
-        others: how many short responses there are beside the long one.
+        others: how many short responses there are besides the long one.
         rule: the name of an aggregation.
 
     Returns:
@@ -109,7 +109,7 @@ def draw(L, rule, short, long, others):
         )
     part = share(short, long, others, names[rule])
     times = one / other
-    who = L("谁分到梯度：短 | 长（%）", "who gets the gradient: short | long (%)")
+    who = L("份额：短 | 长（%）", "share of the weight: short | long (%)")
     return scene(
         side(plot, stack(caption(who), *rows), shares=(1, 1.15)),
         tiles=[
@@ -117,8 +117,10 @@ def draw(L, rule, short, long, others):
                 L("权重：短 ÷ 长", "short ÷ long"),
                 number(times, 0) + "×",
             ),
-            tile(L("长：占梯度", "long: gradient"), number(100 * part, 1) + "%"),
-            tile(L("长：占词元", "long: tokens"), number(100 * long / total, 1) + "%"),
+            tile(L("长：占权重", "long: of weight"), number(100 * part, 1) + "%"),
+            tile(
+                L("长：占词元", "long: of tokens"), number(100 * long / total, 1) + "%"
+            ),
         ],
     )
 
@@ -138,8 +140,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "同样的词元，同样的损失：聚合规则决定谁说了算",
-        "Same tokens, same losses: the aggregation rule decides who is heard",
+        "六种规则，两种形状：要么词元等权，要么回答等份",
+        "Six rules have two shapes: equal tokens or equal responses",
     ),
     alt=(
         "上图每格一个词元：宽是词元数，高是一个词元的权重，面积是份额，黑是短回答，"

@@ -1,94 +1,166 @@
-"""Micro-batches (微批) of a token-mean: the mean of means against global counts."""
+"""Micro-batches and ranks (微批与显卡): own token means against counts of the step."""
+
+from functools import cache
 
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    number,
+    scene,
+    stack,
+    tile,
+)
 from tokencredit import aggregate_loss
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-LENGTHS = (2, 4, 8)  # the first three responses
-LAST = [1, 2, 4, 8, 16, 32, 64, 128]
-SIZES = [1, 2, 4]  # responses per micro-batch
+LENGTHS = (10, None, 10, 19, 10, 9, 10, 10)  # a group of signs; the second is a dial
+LONG = [10, 19, 27, 36, 64, 128]
+SIZES = [1, 2, 4]
+RANKS = [1, 2]
+OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
+TOP = 3.6
 
 
-def split_weights(last, size, counted):
-    """Weight of a token (词元的权重) of each response, times N: 1 is right.
+def parts(size, ranks):
+    """The micro-batches of every rank: rank -> a list of lists of rows."""
+    rows = torch.arange(len(LENGTHS)).chunk(ranks)
+    return [[part.tolist() for part in of_rank.split(size)] for of_rank in rows]
+
+
+@cache
+def split_weights(long, size, ranks, counting):
+    """Weight of a token (词元的权重) of each response, times N: 1 is correct.
 
     Args:
-        last: tokens of the fourth response.
+        long: tokens of the second response.
         size: responses per micro-batch.
-        counted: whether every micro-batch is divided by the global token count, or
-            by its own, and the micro-batches are averaged.
+        ranks: devices, whose gradients are averaged.
+        counting: OWN divides a micro-batch by its own tokens and averages; STEP divides
+            by those of the optimizer step and multiplies by the ranks; FORGOTTEN leaves
+            out the ranks.
 
     Returns:
-        four numbers, one per response.
+        eight numbers, one per response.
     """
-    lengths = torch.tensor([*LENGTHS, last])
-    mask = torch.arange(lengths.max().item()) < lengths[:, None]
+    lengths = torch.tensor([n or long for n in LENGTHS])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
     loss = torch.zeros(mask.shape, dtype=torch.float64, requires_grad=True)
     total = int(lengths.sum())
-    parts = list(zip(loss.split(size), mask.split(size), strict=True))
-    for part, live in parts:
-        denominator = total if counted else len(parts) * live.sum().item()
-        aggregate_loss(part, live, "token-mean", denominator=denominator).backward()
+    for micro in parts(size, ranks):
+        for rows in micro:
+            live = mask[rows]
+            if counting == OWN:
+                mine = aggregate_loss(loss[rows], live, "token-mean") / len(micro)
+            else:
+                mine = aggregate_loss(loss[rows], live, "token-mean", denominator=total)
+                mine = mine * (ranks if counting == STEP else 1)
+            (mine / ranks).backward()  # communication averages over the ranks
     return (loss.grad[:, 0] * total).tolist()
 
 
-def figure():
-    """The weight of a token of each response, relative to 1/N."""
-    fig, ax = canvas(width=5.2, left=0.65)
-    places = [0, 1, 2, 3]
-    right = ax.plot(places, [1] * 4, "o", color=COLORS["blue"], mfc="none", ms=10)
-    naive = ax.plot(places, [1] * 4, "o", color=COLORS["vermilion"], ms=6)
-    ax.axhline(1, color=COLORS["grey"], linewidth=0.8, zorder=0)
-    ax.set(yscale="log", ylim=(0.2, 25), xlim=(-0.5, 3.5), ylabel=r"$w_i\,N$")
-    ax.set_yticks([0.25, 1, 4, 16], ["0.25", "1", "4", "16"])
-    ax.set_xticks(places, ["$n_1 = 2$", "$n_2 = 4$", "$n_3 = 8$", "$n_4$"])
-    ax.minorticks_off()
-
-    def update(last=32, size=1):
-        wrong = split_weights(last, size, counted=False)
-        naive[0].set_ydata(wrong)
-        right[0].set_ydata(split_weights(last, size, counted=True))
-        return {"first": wrong[0], "last": wrong[-1], "between": wrong[0] / wrong[-1]}
-
-    return fig, update
+def cosine(weights, lengths):
+    """Cosine between the gradient on all tokens and the correct one (余弦)."""
+    along = sum(w * n for w, n in zip(weights, lengths, strict=True))
+    size = sum(w * w * n for w, n in zip(weights, lengths, strict=True)) ** 0.5
+    return along / (size * sum(lengths) ** 0.5)
 
 
-EXPLORER = Explorer(
-    figure,
+def draw(L, long, size, ranks, counting):
+    lengths = [n or long for n in LENGTHS]
+    total = sum(lengths)
+    weights = split_weights(long, size, ranks, counting)
+    plot = Plot(
+        x=(0, total),
+        y=(-1.5, TOP),
+        x_name=L("一格一个词元，一段一条回答", "a cell is a token, a block a response"),
+        y_name=L(
+            "一个词元的权重 ÷ 应有的权重", "weight of a token ÷ what it should be"
+        ),
+        y_ticks=[0, 1, 2, 3],
+        height=250,
+    )
+    ends = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
+    for k, (n, weight) in enumerate(zip(lengths, weights, strict=True)):
+        look = "ink" if k % 2 == 0 else "old"
+        plot.area(ends[k], ends[k + 1], 0, weight, look, cells=n)
+        middle = (ends[k] + ends[k + 1]) / 2
+        plot.text(middle, max(weight, 1.05), number(weight, 1), "above strong")
+    plot.line([(0, 1), (total, 1)], "dashed sel")
+    boxes = [rows for micro in parts(size, ranks) for rows in micro]
+    for k in range(len(LENGTHS)):
+        rows = boxes[k] if k < len(boxes) else boxes[-1]
+        left, right = ends[rows[0]], ends[rows[-1] + 1]
+        plot.area(left, right, -0.45, -0.18, "old gap", show=k < len(boxes))
+    cards = parts(size, ranks)
+    for k in range(max(RANKS)):
+        rows = cards[k] if k < len(cards) else cards[-1]
+        left, right = ends[rows[0][0]], ends[rows[-1][-1] + 1]
+        shown = k < len(cards)
+        plot.area(left, right, -1.38, -0.65, "ink gap", show=shown)
+        words = L(f"卡 {k + 1}", f"rank {k + 1}")
+        plot.text((left + right) / 2, -1.02, words, "boxed strong", show=shown)
+    says = L(
+        "细条是微批，粗条是显卡。虚线是 1，即整批的词元平均。",
+        "Thin bars: micro-batches; thick ones: ranks. Dashed: the token mean of all.",
+    )
+    size_of = sum(w * w * n for w, n in zip(weights, lengths, strict=True)) / total
+    return scene(
+        stack(plot, caption(says)),
+        tiles=[
+            tile(
+                L("最重 ÷ 最轻", "heaviest ÷ lightest"),
+                number(max(weights) / min(weights), 1) + "×",
+            ),
+            tile(
+                L("方向：余弦", "direction: cosine"), number(cosine(weights, lengths))
+            ),
+            tile(L("大小：模之比", "size: ratio of norms"), number(size_of**0.5)),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
         Dial(
-            "last",
-            LAST,
-            start=32,
-            symbol="n₄",
-            name={"zh": "第四条回答的词元数", "en": "tokens of the fourth response"},
-            fine=False,
+            "counting",
+            [OWN, STEP, FORGOTTEN],
+            OWN,
+            ("分母", "denominator"),
+            kind="choice",
+            options=[
+                ("各数各的", "own"),
+                ("数整步", "the step"),
+                ("漏乘卡数", "no × W"),
+            ],
         ),
+        Dial("size", SIZES, 1, ("每个微批几条", "per micro-batch"), "b", fine=False),
+        Dial("ranks", RANKS, 2, ("几张卡", "ranks"), "W", fine=False),
         Dial(
-            "size",
-            SIZES,
-            start=1,
-            symbol="b",
-            name={"zh": "每个微批几条回答", "en": "responses per micro-batch"},
+            "long", LONG, 36, ("第二条有多长", "tokens, second one"), "n₂", fine=False
         ),
     ],
-    title={
-        "zh": "同一批数据，切法不同：逐批取平均，与除以全局计数",
-        "en": "One batch cut differently: means of parts, and global counts",
-    },
-    readout={
-        "zh": "逐批取平均时，第一条回答的词元权重是应有的 {first:.2f} 倍，"
-        "第四条的是 {last:.2f} 倍，两者之比 {between:.1f}；除以全局计数时处处是 1",
-        "en": "with means of parts a token of the first response weighs {first:.2f} "
-        "times what it should, of the fourth {last:.2f} times, ratio {between:.1f}; "
-        "with global counts 1 everywhere",
-    },
-    alt={
-        "zh": "四条回答，纵轴是词元权重乘以 N，对数轴：橙点是逐微批取平均，高低不一；"
-        "蓝圈是除以全局计数，总等于 1。",
-        "en": "Four responses, the weight of a token times N on a log axis: orange "
-        "dots with means per micro-batch, uneven; blue rings with global counts, "
-        "always 1.",
-    },
+    title=(
+        "微批各数各的词元，权重就随切法而变；数整步，怎么切都一样",
+        "Own counts make weights depend on the cut; counts of the whole step do not",
+    ),
+    alt=(
+        "八条回答并排，每格一个词元，高度是词元的权重与应有权重之比。下面的细条是微批，"
+        "粗条是显卡。",
+        "Eight responses side by side, one cell per token; the height is the weight of "
+        "a token over what it should be. Thin bars below are micro-batches, thick ones "
+        "ranks.",
+    ),
+    presets=[
+        Preset(("每个微批一条", "one per micro-batch"), counting=OWN, size=1),
+        Preset(("每个微批四条", "four per micro-batch"), counting=OWN, size=4),
+        Preset(("有一条特别长", "a very long one"), counting=OWN, size=2, long=128),
+        Preset(("数整步", "count the step"), counting=STEP, size=1),
+        Preset(("忘了乘卡数", "ranks forgotten"), counting=FORGOTTEN, size=1),
+    ],
+    wide=True,
 )
