@@ -8,8 +8,8 @@ from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import ALGORITHMS
 
 METHODS = ("GRPO", "SAPO", "DPPO", "CISPO")
-CHANCES = [0.01, 0.05, 0.1, 0.3, 0.6, 0.9]  # of the token, when it was sampled
-RATIOS = [0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 2.4, 3.0, 4.0, 5.5]
+CHANCES = [0.01, 0.04, 0.1, 0.3, 0.65, 0.9]  # of the token, when it was sampled
+RATIOS = [0.1, 0.25, 0.45, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 2.4, 3.0, 4.0, 5.5]
 RIGHT, TOP = 6.0, 5.6  # ends of the axes
 RANGE, DIFFERENCE, CAP = 0.2, 0.15, 5.0  # of the rows: 1 +- 0.2, 0.15, at most 5
 JUST = 1e-6  # beside an edge, never on it
