@@ -3,7 +3,7 @@
 import torch
 from torch import tensor
 
-SHOWN = "11_gspo_cispo.ipynb#mistakes-in-circulation"
+SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
 WORDS = {
     "zh": {
         "purpose": "GSPO 的序列比率",

@@ -17,7 +17,7 @@ QUIET = [0.06, -0.04, 0.02, -0.06, 0.05, 0.03, -0.03, 0.04, -0.02, 0.01]
 COUNT = len(QUIET)
 PLACES = [1, 3, 8, 5, 0, 6, 2, 4]  # where the odd tokens stand: the two signs first
 GAPS = [round(0.5 * i, 1) for i in range(-8, 4)]  # -4 ... 1.5 nats
-RANGES = [3.5e-4, 0.03, 0.2]
+RANGES = [3e-4, 0.03, 0.2]  # below 1; above it a third more, as in the paper
 LARGEST = 5.0  # the most that CISPO lets a token weigh
 
 
@@ -36,6 +36,11 @@ def token_gaps(gap, odd):
     return gaps
 
 
+def above(clip):
+    """The range above 1: 4e-4 where 3e-4 is the one below."""
+    return 4 * clip / 3
+
+
 @cache
 def weights(gap, odd, advantage, clip):
     """What multiplies A grad log pi at each token (权重), under three losses.
@@ -43,7 +48,7 @@ def weights(gap, odd, advantage, clip):
     Args:
         gap, odd: as in `token_gaps`.
         advantage: 1 or -1, the same for all tokens.
-        clip: range of the sequence ratio, both sides.
+        clip: range of the sequence ratio below 1; above 1 it is a third wider.
 
     Returns:
         three lists: GRPO (range 0.2), GSPO (times n), CISPO (at most 5).
@@ -55,7 +60,7 @@ def weights(gap, odd, advantage, clip):
         (token_log_ratio, ppo_clip_loss),
         (
             sequence_log_ratio,
-            lambda *x: ppo_clip_loss(*x, clip_low=clip, clip_high=clip),
+            lambda *x: ppo_clip_loss(*x, clip_low=clip, clip_high=above(clip)),
         ),
         (token_log_ratio, cispo_loss),
     ):
@@ -94,7 +99,8 @@ def draw(L, gap, odd, advantage, clip):
     does = {
         "GRPO": L("各看各的 ρ，范围 1 ± 0.2", "each its own ρ, within 1 ± 0.2"),
         "GSPO": L(
-            f"全句一个 s，范围 1 ± {clip:g}", f"one s for all, within 1 ± {clip:g}"
+            f"整条一个 s，下 {clip:g}，上 {above(clip):.1g}",
+            f"one s, −{clip:g} to +{above(clip):.1g}",
         ),
         "CISPO": L("各看各的 ρ，封顶 5", "each its own ρ, at most 5"),
     }
@@ -151,12 +157,12 @@ FIGURE = Figure(
             ("GSPO 的范围", "range of GSPO"),
             "ε",
             kind="choice",
-            options=[("3.5e-4",) * 2, ("0.03",) * 2, ("0.2",) * 2],
+            options=[(words,) * 2 for words in ("3e-4", "0.03", "0.2")],
         ),
     ],
     title=(
-        "词元走出界：GRPO 丢下这几个词元，GSPO 丢下整句，CISPO 一个不丢",
-        "Out of range: GRPO drops tokens, GSPO all of them, CISPO none",
+        "走出界以后：GRPO 关掉这几个词元，GSPO 关掉整条回答，CISPO 一个也不关",
+        "Out of range: GRPO stops tokens, GSPO the response, CISPO nothing",
     ),
     alt=(
         "十个词元，每列一个。第一行是比率，下面三行是 GRPO、GSPO、CISPO 给每个词元的"
@@ -184,7 +190,7 @@ FIGURE = Figure(
             ("没有异常，论文的范围", "none odd, the paper's range"),
             odd=0,
             advantage=1,
-            clip=3.5e-4,
+            clip=3e-4,
         ),
     ],
     wide=True,
