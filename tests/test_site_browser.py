@@ -158,7 +158,9 @@ def test_a_page_is_laid_out_as_it_is_read_and_a_link_still_finds_its_place(
     laid_out = "e => e.checkVisibility({ contentVisibilityAuto: true })"
     place = page.locator(f"#{target}")
     page.goto((folder / "en" / CHAPTER).as_uri())
-    assert page.locator("#credit-sits-where-the-expected-score-moves p").first.evaluate(laid_out)
+    assert page.locator("#credit-sits-where-the-expected-score-moves p").first.evaluate(
+        laid_out
+    )
     assert not place.locator(".katex").first.evaluate(laid_out)
     page.evaluate("target => { location.hash = target }", target)
     page.wait_for_function(IN_VIEW, arg=target)

@@ -1,4 +1,4 @@
-"""Asynchrony (异步) as a timeline: samplers, trainer, and how stale the responses are."""
+"""Asynchrony (异步) as a timeline: samplers, trainer, and how stale data get."""
 
 from functools import cache
 from typing import NamedTuple
@@ -149,7 +149,13 @@ def draw(L, limit, longest, swap):
         stack(
             plot,
             legend(
-                ("ink chip", L("回答，数字是用到时的陈旧度", "response, its staleness when used")),
+                (
+                    "ink chip",
+                    L(
+                        "回答，数字是用到时的陈旧度",
+                        "response, its staleness when used",
+                    ),
+                ),
                 ("old chip", L("还没有用到", "not used yet")),
                 ("sel", L("训练引擎的更新", "updates of the trainer")),
             ),
@@ -210,8 +216,8 @@ FIGURE = Figure(
     alt=(
         "一条时间线。上面四行是同时写的回答，长短不一，数字是训练引擎用到它时的陈旧度；"
         "下面一行是训练引擎的更新。",
-        "A timeline. Four rows of responses being written, some long, with their staleness "
-        "when the trainer uses them; below them the updates of the trainer.",
+        "A timeline. Four rows of responses being written, some long, with their "
+        "staleness when the trainer uses them; below them the updates of the trainer.",
     ),
     presets=[
         Preset(("谁也不等", "nobody waits"), limit=NONE, longest=12, swap=0),

@@ -73,6 +73,35 @@ EXPERIMENT = Experiment(
             end(rows, "gives_up", loss).max() < 0.01
             for loss in ("no clip", "BAPO", "decoupled")
         ),
+        "fresh data end above 0.95 in every seed": lambda rows: (
+            end(rows, "success", "fresh").min() > 0.95
+        ),
+        "every other loss beats PPO's clip by 0.1 in every seed": lambda rows: all(
+            (end(rows, "success", loss) > end(rows, "success", "PPO") + 0.1).all()
+            for loss in ROWS
+            if loss != "PPO"
+        ),
+        "BAPO beats its un-clipped variant in every seed": lambda rows: (
+            end(rows, "success", "BAPO") > end(rows, "success", "BAPO, un-clipped")
+        ).all(),
+        "and neither BAPO nor the fixed wide range leads in every seed": (
+            lambda rows: (
+                (end(rows, "success", "BAPO") > end(rows, "success", "wide")).sum()
+                in range(1, 5)
+            )
+        ),
+        "GSPO and BAPO keep over 3.1 first tries, looser losses below 2.8": (
+            lambda rows: (
+                all(
+                    end(rows, "distinct", loss).min() > 3.1
+                    for loss in ("GSPO", "BAPO", "BAPO, un-clipped")
+                )
+                and all(
+                    end(rows, "distinct", loss).max() < 2.8
+                    for loss in ("no clip", "CISPO", "wide", "decoupled")
+                )
+            )
+        ),
         "BAPO's clip shows no gain over none: neither leads in every seed": (
             lambda rows: (
                 (end(rows, "success", "BAPO") > end(rows, "success", "no clip")).sum()

@@ -40,7 +40,36 @@ EXPERIMENT = Experiment(
     }
     | COLUMNS,
     settings={"task": "signs", "every": 2, **DIALS},
-    claims={},
+    claims={
+        "up to a lag of 4, every loss ends above 0.9 in every seed": lambda rows: all(
+            end(rows, "success", loss, lag).min() > 0.9
+            for loss in LOSSES
+            for lag in (1, 4)
+        ),
+        "at a lag of 16 PPO's clip ends below 0.6, at 32 below 0.5, in every seed": (
+            lambda rows: (
+                end(rows, "success", "PPO", 16).max() < 0.6
+                and end(rows, "success", "PPO", 32).max() < 0.5
+            )
+        ),
+        "and over 0.3 of its responses still give up": lambda rows: (
+            min(end(rows, "gives_up", "PPO", lag).min() for lag in (16, 32)) > 0.3
+        ),
+        "at 32, no clip and decoupled end below 0.8 and below 2.2 first tries": (
+            lambda rows: all(
+                end(rows, "success", loss, 32).max() < 0.8
+                and end(rows, "distinct", loss, 32).max() < 2.2
+                for loss in ("no clip", "decoupled")
+            )
+        ),
+        "GSPO ends above 0.87 at every lag, with over 3.1 first tries": lambda rows: (
+            all(
+                end(rows, "success", "GSPO", lag).min() > 0.87
+                and end(rows, "distinct", "GSPO", lag).min() > 3.1
+                for lag in LAGS
+            )
+        ),
+    },
     message={
         "zh": "数据越旧，学得越少；裁剪选得不对，还要更少。",
         "en": "The older the data, the less is learned, and a wrong clip costs more.",
