@@ -20,7 +20,6 @@ FIRST_DRAFT = {  # may still show an equation that no cell holds; the list only 
     "08_grpo",
     "09_aggregation",
     "10_dapo",
-    "12_bapo",
     "13_agents",
     "14_cluster",
 }

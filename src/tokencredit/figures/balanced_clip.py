@@ -1,19 +1,40 @@
-"""BAPO's bounds (自适应裁剪): how far they open for a share of positives."""
+"""BAPO's bounds (自适应裁剪): what is counted decides where the search goes."""
+
+from functools import cache
 
 import torch
 
-from tokencredit import balanced_clip
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
+from tokencredit import ALGORITHMS
 
 COUNT = 400  # tokens of either sign, at the quantiles of their ratio
-LOW, HIGH = (0.6, 0.9), (1.2, 3.0)  # start and end of the two bounds
-STEPS = [(LOW[0], HIGH[0] + 0.05 * k) for k in range(37)]
-STEPS += [(LOW[0] + 0.02 * k, HIGH[1]) for k in range(1, 16)]
-SHARES = [round(0.05 * i, 2) for i in range(1, 13)]
-TARGETS = [round(0.05 * i, 2) for i in range(2, 13)]
+BINS = 26  # of the ratio, from 0 to TOP
+TOP = 2.6
+RELEASED, UNCLIPPED = 0, 1
+RULES = ("BAPO", "BAPO, un-clipped")
+SHARES = [round(0.05 * k, 2) for k in range(2, 13)]
 SPREADS = [0.2, 0.5, 0.8]
+MOST = 51  # steps of the longer search
 
 
+def dials_of(rule):
+    """What the entry of ALGORITHMS says: its target, ends and steps of its bounds."""
+    return ALGORITHMS[RULES[rule]].clip_rule.keywords
+
+
+@cache
 def log_ratios(spread):
     """Log-ratios (对数比率) of `COUNT` tokens: the quantiles of a normal law.
 
@@ -28,111 +49,193 @@ def log_ratios(spread):
     return spread * normal.icdf(levels) - spread**2 / 2
 
 
-def positive_share(ratio, positive, low, high):
-    """Share of A > 0 among the un-clipped weight (正样本的份额), for A = +1 and -1.
+def walk(rule):
+    """The bounds in the order in which a search tries them 搜索的次序."""
+    dials = dials_of(rule)
+
+    def steps(name, default):
+        low, high = dials[name]
+        step = dials.get(f"{name}_step", default)
+        return [low + step * k for k in range(round((high - low) / step) + 1)]
+
+    lows, highs = steps("low", 0.02), steps("high", 0.05)
+    if dials["first"] == "low":
+        return [(low, highs[0]) for low in lows] + [(lows[-1], h) for h in highs[1:]]
+    return [(lows[0], h) for h in highs] + [(low, highs[-1]) for low in lows[1:]]
+
+
+def share(rule, positive, spread, low, high):
+    """The share of positives that a rule counts 正词元的份额, for A = +1 and -1.
 
     Args:
-        ratio: of the tokens of either sign, the same for both.
-        positive: share of positive tokens before any clip.
-        low: bound below, it silences A < 0.
-        high: bound above, it silences A > 0.
-
-    Returns:
-        pos / (pos + neg).
+        rule: RELEASED counts clipped values, UNCLIPPED the tokens with a gradient.
+        positive: share of positive tokens.
+        spread: how stale the data are.
+        low, high: bounds on the ratio.
     """
-    pos = positive * ratio[ratio < high].sum().item()
-    neg = (1 - positive) * ratio[ratio > low].sum().item()
+    ratio = log_ratios(spread).exp()
+    if dials_of(rule)["measure"] == "clipped":
+        up, down = ratio.clamp(max=high), ratio.clamp(min=low)
+    else:
+        up, down = ratio * (ratio < high), ratio * (ratio > low)
+    pos, neg = positive * up.sum().item(), (1 - positive) * down.sum().item()
     return pos / (pos + neg)
 
 
-def figure():
-    """Left the tokens and the bounds, right the share after every step."""
-    fig, axes = canvas(1, 2)
-    tokens, path = axes
-    edges = torch.linspace(0, 3.2, 33, dtype=torch.float64)
-    centres = ((edges[1:] + edges[:-1]) / 2).tolist()
-    span = tokens.axvspan(*STEPS[0], color=COLORS["sky"], alpha=0.25, lw=0)
-    ups = tokens.bar(centres, [0] * 32, 0.08, color=COLORS["blue"])
-    downs = tokens.bar(centres, [0] * 32, 0.08, color=COLORS["vermilion"])
-    tokens.axhline(0, color=COLORS["grey"], linewidth=0.6)
-    tokens.set(xlim=(0, 3.2), ylim=(-0.14, 0.14), xlabel=r"$\rho$")
-    tokens.set_yticks([])
-    tokens.text(2.3, 0.11, "$A > 0$", color=COLORS["blue"])
-    tokens.text(2.3, -0.125, "$A < 0$", color=COLORS["vermilion"])
-    (curve,) = path.plot(range(52), [0] * 52, color=COLORS["grey"])
-    (goal,) = path.plot([0, 51], [0, 0], "--", color=COLORS["green"], linewidth=1.2)
-    (stop,) = path.plot([0], [0], "o", color=COLORS["blue"])
-    path.axvline(36, color=COLORS["grey"], linewidth=0.6)
-    path.set(xlim=(-1, 52), ylim=(0, 0.7), xlabel="$k$")
-    path.set_ylabel(r"$\mathrm{pos}\,/\,(\mathrm{pos}+\mathrm{neg})$")
-
-    def update(positive=0.4, target=0.4, spread=0.5):
-        log_ratio = log_ratios(spread)
-        ratio = log_ratio.exp()
-        weights = torch.tensor([positive, 1 - positive], dtype=torch.float64)
-        both = torch.stack([log_ratio, log_ratio])
-        signs = torch.stack([weights[0].expand(COUNT), -weights[1].expand(COUNT)])
-        every = torch.ones_like(both, dtype=torch.bool)
-        clip_low, clip_high = balanced_clip(both, signs, every, target=target)
-        low, high = 1 - clip_low, 1 + clip_high
-        shares = [positive_share(ratio, positive, *bounds) for bounds in STEPS]
-        k = round((high - HIGH[0]) / 0.05) + round((low - LOW[0]) / 0.02)
-        counts = torch.histogram(ratio, edges).hist / COUNT
-        for up, down, mass in zip(ups, downs, counts.tolist(), strict=True):
-            up.set_height(positive * mass)
-            down.set_height((positive - 1) * mass)
-        span.set_bounds(low, 0, high - low, 1)
-        curve.set_ydata(shares)
-        goal.set_ydata([target, target])
-        stop.set_data([k], [shares[k]])
-        return {"low": low, "high": high, "first": shares[0], "share": shares[k]}
-
-    return fig, update
+@cache
+def found(rule, positive, spread):
+    """The bounds that the package's own search stops at."""
+    log_ratio = log_ratios(spread).expand(2, COUNT)
+    A = torch.tensor([[positive], [positive - 1]], dtype=torch.float64)
+    A = A.expand(2, COUNT)
+    search = ALGORITHMS[RULES[rule]].clip_rule
+    clip_low, clip_high = search(log_ratio, A, A != 0)
+    return 1 - clip_low, 1 + clip_high
 
 
-EXPLORER = Explorer(
-    figure,
+def draw(L, rule, positive, spread):
+    low, high = found(rule, positive, spread)
+    target = dials_of(rule)["target"]
+    path = walk(rule)
+    shares = [share(rule, positive, spread, *bounds) for bounds in path]
+    stop = min(
+        range(len(path)),
+        key=lambda k: abs(path[k][0] - low) + abs(path[k][1] - high),
+    )
+    tokens = Plot(
+        x=(0, TOP),
+        y=(-0.2, 0.2),
+        x_name=L("比率 ρ", "ratio ρ"),
+        y_name=L("词元的份额", "share of tokens"),
+        x_ticks=[0, 0.6, 1, 2],
+        y_ticks={0: "0"},
+        height=210,
+    )
+    edges = torch.linspace(0, TOP, BINS + 1, dtype=torch.float64)
+    counts = torch.histogram(log_ratios(spread).exp().clamp(max=TOP - 0.01), edges)
+    for k, mass in enumerate((counts.hist / COUNT).tolist()):
+        x0, x1 = edges[k].item() + 0.01, edges[k + 1].item() - 0.01
+        tokens.area(x0, x1, 0, min(positive * mass, 0.2), "up")
+        tokens.area(x0, x1, max((positive - 1) * mass, -0.2), 0, "down")
+    tokens.area(min(high, TOP), TOP, 0, 0.2, "off")
+    tokens.area(0, low, -0.2, 0, "off")
+    tokens.text(TOP - 0.05, 0.17, L("正词元，A > 0", "A > 0"), "up", align="right")
+    tokens.text(TOP - 0.05, -0.17, L("负词元，A < 0", "A < 0"), "down", align="right")
+    search = Plot(
+        x=(0, MOST),
+        y=(0, 0.75),
+        x_name=L("搜索走了几步", "steps of the search"),
+        y_name=L("它数到的正词元份额", "share that it counts"),
+        x_ticks=[0, 10, 20, 30, 40, 50],
+        y_ticks=[0, 0.25, 0.5, 0.75],
+        height=210,
+    )
+    last = len(path) - 1
+    points = [(min(k, last), min(shares[min(k, last)], 0.75)) for k in range(MOST + 1)]
+    search.line(points, "old")
+    search.line(
+        [(min(k, stop), y) for k, y in points[: stop + 1]]
+        + [points[stop]] * (MOST - stop),
+        "ink",
+    )
+    search.rule(y=target, look="dotted")
+    search.text(
+        MOST,
+        target + 0.05,
+        L("目标 ", "target ") + number(target, 1),
+        "",
+        align="right",
+    )
+    turn = next(k for k in range(1, len(path)) if _turned(path, k))
+    search.rule(x=turn - 1)
+    order = L("先抬下界，再抬上界", "first the lower bound, then the upper one")
+    if dials_of(rule)["first"] == "high":
+        order = L("先抬上界，再抬下界", "first the upper bound, then the lower one")
+    search.dot(stop, shares[stop], "sel")
+    reached = shares[stop] >= target - 1e-12
+    return scene(
+        side(
+            stack(
+                caption(
+                    L(
+                        "正负词元的比率；斜线：没有梯度",
+                        "Ratios of both signs; hatched: no gradient",
+                    )
+                ),
+                tokens,
+            ),
+            stack(caption(order), search),
+        ),
+        legend(
+            ("ink", L("走过的", "walked")),
+            ("old", L("没有走到的", "not reached")),
+        ),
+        tiles=[
+            tile(L("下界", "lower bound"), number(low)),
+            tile(L("上界", "upper bound"), number(high)),
+            tile(L("起点的份额", "share at the start"), number(shares[0], 3), ""),
+            tile(
+                L("停下时的份额", "share at the end"),
+                number(shares[stop], 3),
+                L("达到目标", "target reached")
+                if reached
+                else L("没有达到", "not reached"),
+            ),
+        ],
+    )
+
+
+def _turned(path, k):
+    """Whether the second bound moves at step k."""
+    first = 0 if path[0][0] != path[1][0] else 1
+    return path[k][1 - first] != path[k - 1][1 - first]
+
+
+FIGURE = Figure(
+    draw,
     dials=[
+        Dial(
+            "rule",
+            [RELEASED, UNCLIPPED],
+            RELEASED,
+            ("数什么", "what is counted"),
+            kind="choice",
+            options=[
+                ("裁剪后的值", "clipped values"),
+                ("有梯度的词元", "tokens with a gradient"),
+            ],
+        ),
         Dial(
             "positive",
             SHARES,
-            start=0.4,
-            symbol="p",
-            name={"zh": "正优势词元的比例", "en": "share of positive tokens"},
-        ),
-        Dial(
-            "target",
-            TARGETS,
-            start=0.4,
-            symbol="ρ₀",
-            name={"zh": "目标份额", "en": "target share"},
-        ),
-        Dial(
-            "spread",
-            SPREADS,
-            start=0.5,
-            symbol="σ",
-            name={"zh": "数据有多旧", "en": "how stale the data are"},
+            0.4,
+            ("正词元的比例", "share of positive tokens"),
             fine=False,
         ),
+        Dial(
+            "spread", SPREADS, 0.5, ("数据有多旧", "age of the data"), "σ", fine=False
+        ),
     ],
-    title={
-        "zh": "平衡裁剪：上下界开到哪里",
-        "en": "Balanced clip: how far the bounds open",
-    },
-    readout={
-        "zh": "比率的界 [{low:.2f}, {high:.2f}]；"
-        "正词元的份额从 {first:.3f} 变成 {share:.3f}",
-        "en": "bounds on the ratio [{low:.2f}, {high:.2f}]; "
-        "share of positive tokens from {first:.3f} to {share:.3f}",
-    },
-    alt={
-        "zh": "左图：正（上）负（下）词元的比率分布，浅色是界内。"
-        "右图：份额随步数 k 的变化，虚线是目标，圆点是停下的地方；"
-        "竖线左边抬上界，右边抬下界。",
-        "en": "Left: ratios of positive (up) and negative (down) tokens, the bounds "
-        "shaded. Right: the share after k steps, the target dashed, a dot where it "
-        "stops; left of the vertical line the upper bound rises, right of it the "
-        "lower one.",
-    },
+    title=(
+        "自适应裁剪：数什么，决定了界往哪里开",
+        "What is counted decides how far the bounds open",
+    ),
+    alt=(
+        "左：正负词元的比率分布，界外没有梯度的部分画斜线。右：搜索每一步的份额，"
+        "虚线是目标，圆点是停下的地方。",
+        "Left: ratios of positive and negative tokens, hatched where the clip leaves "
+        "no gradient. Right: the share after each step of the search, the target "
+        "dotted, a dot where it stops.",
+    ),
+    presets=[
+        Preset(("作者的代码", "authors' code"), rule=0, positive=0.4, spread=0.5),
+        Preset(("正词元再少些", "fewer positives"), rule=0, positive=0.3, spread=0.5),
+        Preset(("只数有梯度的", "only with gradient"), rule=1, positive=0.4),
+        Preset(("少，而且旧", "few, and stale"), rule=1, positive=0.2, spread=0.8),
+    ],
+    wide=True,
+    note=(
+        "优势取 ±1，两种词元的比率同分布，平均是 1。",
+        "Advantages are ±1; both signs have the same law of ratios, with mean 1.",
+    ),
 )

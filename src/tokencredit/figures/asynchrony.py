@@ -1,0 +1,234 @@
+"""Asynchrony (异步) as a timeline: samplers, trainer, and how stale data get."""
+
+from functools import cache
+from typing import NamedTuple
+
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    legend,
+    number,
+    scene,
+    stack,
+    tile,
+)
+
+LANES = 4  # responses that are written at a time
+BATCH = 4  # responses of an update
+UPDATE = 2  # units of time that it takes
+END = 36  # of the picture
+SHORT = (2, 3, 2)  # units of time that three of four responses take
+LONGS = (3, 6, 12)  # and the fourth
+NONE = 9  # no limit: more versions than fit into the picture
+LIMITS = (0, 1, 2, NONE)
+MOST = (16, 14)  # bars of a lane, updates: room in the drawing
+
+
+class Response(NamedTuple):
+    """A response 一条回答 on the timeline; `used` is None if no update took it."""
+
+    lane: int
+    start: int
+    end: int
+    version: int  # of the weights that began it
+    used: int | None  # the update that took it
+    ages: tuple[int, ...]  # versions that the trainer was ahead, per unit of writing
+
+
+@cache
+def timeline(limit, longest, swap):
+    """Write and train for END units of time 时间线, one unit after another.
+
+    With a limit, responses are begun only if the update that will use them is at most
+    so many versions ahead, and updates take them in the order of their beginning.
+    Without one, updates take what is finished first.
+
+    Args:
+        limit: most versions that a response may be old when it is used.
+        longest: time of every fourth response.
+        swap: new weights reach a response that is half written.
+
+    Returns:
+        responses, and updates as pairs of start and end.
+    """
+    slots, begun, finished = [None] * LANES, [], []
+    updates, taken, busy = [], {}, 0
+    for now in range(END):
+        if updates and updates[-1][1] == now:
+            busy = 0
+        for lane, k in enumerate(slots):
+            if k is not None and begun[k][2] == now:
+                finished.append(k)
+                slots[lane] = None
+        if not busy:
+            ready = finished
+            if limit != NONE:  # in the order of their beginning, none is left out
+                first = BATCH * len(updates)
+                ready = [k for k in range(first, first + BATCH) if k in finished]
+            if len(ready) >= BATCH:
+                for k in ready[:BATCH]:
+                    taken[k] = len(updates)
+                finished = [k for k in finished if k not in taken]
+                updates.append((now, now + UPDATE))
+                busy = 1
+        version = sum(end <= now for _, end in updates)
+        for lane in range(LANES):
+            if slots[lane] is None and len(begun) // BATCH <= version + limit:
+                k = len(begun)
+                spell = longest if k % 4 == 3 else SHORT[k % 4]
+                slots[lane] = k
+                begun.append((lane, now, now + spell, version))
+    responses = []
+    for k, (lane, start, end, version) in enumerate(begun):
+        wrote = range(start, end)
+        seen = [sum(e <= t for _, e in updates) if swap else version for t in wrote]
+        ages = tuple(taken[k] - v for v in seen) if k in taken else ()
+        responses.append(Response(lane, start, end, version, taken.get(k), ages))
+    return responses, updates
+
+
+def summary(limit, longest, swap):
+    """Shares of time that samplers and trainer work, mean and largest age."""
+    responses, updates = timeline(limit, longest, swap)
+    wrote = sum(min(r.end, END) - r.start for r in responses)
+    trained = sum(min(end, END) - start for start, end in updates)
+    ages = [age for r in responses for age in r.ages]
+    return (
+        wrote / (LANES * END),
+        trained / END,
+        sum(ages) / len(ages),
+        max(ages),
+    )
+
+
+def draw(L, limit, longest, swap):
+    responses, updates = timeline(limit, longest, swap)
+    plot = Plot(
+        x=(0, END),
+        y=(-1.5, LANES),
+        x_name=L("时间", "time"),
+        y_name=L("一行一条正在写的回答", "one response being written per row"),
+        x_ticks=[0, 12, 24, 36],
+        y_ticks={},
+        height=230,
+    )
+    for lane in range(LANES):
+        mine = [r for r in responses if r.lane == lane and r.start < END]
+        for place in range(MOST[0]):
+            there = place < len(mine)
+            r = mine[place] if there else Response(lane, 0, 1, 0, None, ())
+            y = LANES - 1 - lane
+            right = min(r.end, END)
+            look = "old pale" if r.used is None else "ink pale"
+            plot.area(r.start, right - 0.12, y + 0.12, y + 0.88, look, show=there)
+            oldest = max(r.ages, default=0)
+            look = "boxed strong" if oldest else "boxed"
+            words = "" if r.used is None or not there else str(oldest)
+            plot.text((r.start + right) / 2, y + 0.5, words, look)
+    for k in range(MOST[1]):
+        there = k < len(updates)
+        start, end = updates[k] if there else (0, 1)
+        plot.area(start, min(end, END), -1.3, -0.4, "sel", show=there)
+        crossing = there and swap and end < END
+        top = LANES if crossing else -0.4
+        points = [(min(end, END), -1.3), (min(end, END), top)]
+        plot.line(points, "ink thin", show=there)
+    busy, trained, mean, oldest = summary(limit, longest, swap)
+    how = L(
+        "新权重一到就换，写到一半的回答也换。",
+        "New weights are taken over at once, even in the middle of a response.",
+    )
+    if not swap:
+        how = L(
+            "写到一半的回答不换权重，下一条才换。",
+            "A response keeps its weights; the next one gets the new ones.",
+        )
+    return scene(
+        stack(
+            plot,
+            legend(
+                (
+                    "ink chip",
+                    L(
+                        "回答，数字是用到时的陈旧度",
+                        "response, its staleness when used",
+                    ),
+                ),
+                ("old chip", L("还没有用到", "not used yet")),
+                ("sel", L("训练引擎的更新", "updates of the trainer")),
+            ),
+        ),
+        says=how,
+        tiles=[
+            tile(L("采样器在忙", "samplers busy"), f"{busy:.0%}", ""),
+            tile(L("训练引擎在忙", "trainer busy"), f"{trained:.0%}", ""),
+            tile(
+                L("更新", "updates"),
+                str(len(updates)),
+                L("同样的时间里", "in the same time"),
+            ),
+            tile(
+                L("平均陈旧度", "mean staleness"),
+                number(mean),
+                L("最大 ", "largest ") + str(oldest),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
+        Dial(
+            "limit",
+            LIMITS,
+            NONE,
+            ("陈旧度的上限", "limit on staleness"),
+            kind="choice",
+            options=[
+                ("0，轮流", "0, in turns"),
+                ("1", "1"),
+                ("2", "2"),
+                ("不限", "none"),
+            ],
+        ),
+        Dial(
+            "longest",
+            LONGS,
+            12,
+            ("最长的回答写多久", "time of the longest response"),
+            fine=False,
+        ),
+        Dial(
+            "swap",
+            [0, 1],
+            0,
+            ("写到一半也换权重", "new weights mid-response"),
+            kind="toggle",
+        ),
+    ],
+    title=(
+        "不等，数据就会变旧；等，机器就会闲着",
+        "If nobody waits, data grow old; if somebody waits, machines stand idle",
+    ),
+    alt=(
+        "一条时间线。上面四行是同时写的回答，长短不一，数字是训练引擎用到它时的陈旧度；"
+        "下面一行是训练引擎的更新。",
+        "A timeline. Four rows of responses being written, some long, with their "
+        "staleness when the trainer uses them; below them the updates of the trainer.",
+    ),
+    presets=[
+        Preset(("谁也不等", "nobody waits"), limit=NONE, longest=12, swap=0),
+        Preset(("轮流工作", "taking turns"), limit=0, longest=12, swap=0),
+        Preset(("上限是 1", "limit 1"), limit=1, longest=12, swap=0),
+        Preset(("中途换权重", "new weights midway"), limit=NONE, longest=12, swap=1),
+    ],
+    wide=True,
+    note=(
+        "有上限时，更新按开始的先后取回答；不限时，先写完的先用。陈旧度以版本数计。",
+        "With a limit, updates take responses in the order in which they began; "
+        "without one, what is finished first. Staleness counts versions.",
+    ),
+)
