@@ -84,7 +84,7 @@ def served(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-PATIENCE = 12_000  # ms until a browser gives up: nothing fails because others work
+PATIENCE = 60_000  # ms until a browser gives up: nothing fails because others work
 
 
 @contextlib.contextmanager

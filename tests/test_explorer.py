@@ -29,7 +29,7 @@ from explorer import (
     words_of,
 )
 from explorer import page as pages
-from explorer.figure import is_a
+from explorer.drawing import is_a
 from explorer.live import READER, widget
 from explorer.paint import paint, picture
 from explorer.record import encode, record
@@ -93,13 +93,21 @@ def dial(**changes):
         ({"values": [0.123, 0.124], "start": 0.123, "fmt": ".2f"}, "written alike"),
         ({"kind": "knob"}, "kind is one of"),
         ({"kind": "toggle", "values": [0, 2]}, "a toggle is 0 or 1"),
-        ({"kind": "choice"}, "names each value"),
+        (
+            {"kind": "choice", "values": ["a", "b"], "start": "a", "fmt": ""},
+            "names each value",
+        ),
         ({"options": [("甲", "a"), ("乙", "b")]}, "only a choice does"),
     ],
 )
 def test_a_dial_that_cannot_be_is_named(changes, message):
     with pytest.raises(FigureError, match=f"dial 'size': .*{re.escape(message)}"):
         dial(**changes)
+
+
+def test_the_numbers_of_a_choice_are_their_own_names_in_every_language():
+    names = dial(kind="choice", values=[0.5, 2], start=2).options
+    assert [*names] == [("0.5",) * len(LANGUAGES), ("2",) * len(LANGUAGES)]
 
 
 def test_a_live_kernel_goes_between_the_values_of_a_continuous_slider_only():

@@ -1,5 +1,6 @@
 """The words of the course: every term has an id, and what is retired is not written."""
 
+import ast
 import json
 import re
 
@@ -7,6 +8,7 @@ import pytest
 
 from coursebook import pages
 from coursebook.glossary import GLOSSARY, ROWS, retired, symbol, term
+from coursebook.languages import LANGUAGES
 from coursebook.notebooks import ROOT
 
 
@@ -54,6 +56,19 @@ def test_a_term_is_found_by_its_id_in_each_language():
     assert term("turn", "zh") == "轮次" and term("iteration", "en") == "iteration"
     assert symbol("clip_range") == r"\varepsilon" != symbol("stabiliser")
     assert symbol("padding") == ""
+
+
+def test_figures_name_their_terms_by_id():
+    ids = {tuple(row[lang] for lang in LANGUAGES): name for name, row in ROWS.items()}
+    found = []
+    for path in sorted((ROOT / "src" / "tokencredit" / "figures").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            words = isinstance(node, ast.Tuple) and tuple(
+                getattr(part, "value", None) for part in node.elts
+            )
+            if words in ids:
+                found.append(f'{path.name}: {words} is terms("{ids[words]}")')
+    assert not found, "\n" + "\n".join(found)
 
 
 def test_an_unknown_id_names_the_near_ones():

@@ -13,7 +13,7 @@ import torch
 
 from explorer import LANGUAGES, Figure, Language, html
 from explorer import page as pages
-from explorer.figure import is_a
+from explorer.drawing import is_a
 from tokencredit import ALGORITHMS
 from tokencredit.batch import Batch
 from tokencredit.figures import explore, figure_names, show_strip, strip_of

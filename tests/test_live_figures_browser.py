@@ -16,7 +16,7 @@ import pytest
 
 from explorer import LANGUAGES, Figure
 from explorer import page as pages
-from explorer.figure import is_a
+from explorer.drawing import is_a
 from explorer.page import STATIC, UID
 from tokencredit.figures import explore, figure_names
 

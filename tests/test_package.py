@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,26 @@ def test_no_private_module_is_imported_from_another_folder(path):
         if parts[0] in PACKAGES and private and not name.endswith("__"):
             folder = SRC.joinpath(*parts[: private[0]])
             assert path.is_relative_to(folder), f"{path.relative_to(ROOT)}: {name}"
+
+
+def test_no_file_imports_itself_by_a_detour():
+    names = {}
+    for path in SRC.rglob("*.py"):
+        parts = path.relative_to(SRC).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    graph = {}
+    for name, path in names.items():
+        used = {part for full in imports(path) for part in (full, up(full))}
+        graph[name] = (used & names.keys()) - {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def up(name: str) -> str:
+    """The module that a name is of, if it is no module itself."""
+    return name.rpartition(".")[0]
 
 
 def test_nobody_bends_the_path_of_imports():

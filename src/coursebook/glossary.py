@@ -52,6 +52,15 @@ def term(name: str, lang: str) -> str:
     return words.get(lang, words[SOURCE])
 
 
+def terms(name: str) -> tuple[str, ...]:
+    """Return every language's word for a term, in the order of `LANGUAGES`.
+
+    >>> terms("discount")
+    ('折扣因子', 'discount')
+    """
+    return tuple(term(name, lang) for lang in LANGUAGES)
+
+
 def symbol(name: str) -> str:
     r"""Return a term's symbol in TeX, empty where it has none.
 

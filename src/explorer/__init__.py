@@ -10,10 +10,12 @@ parts    chip, shade, strip, row, tile, card, option, bars, dots, caption, legen
          side, stack, line, grid
 plot     Plot
 tokens   Strip, show_strip
-figure   Figure, Dial, Preset, scene, load
+drawing  Dial, Preset, scene, load
+figure   Figure
 """
 
-from explorer.figure import Dial, Figure, Preset, State, load, scene
+from explorer.drawing import Dial, Preset, State, load, scene
+from explorer.figure import Figure
 from explorer.parts import (
     bars,
     caption,

@@ -13,7 +13,7 @@ import ipywidgets
 import traitlets
 
 from coursebook import languages
-from explorer.figure import Dial, Figure, State
+from explorer.drawing import Dial, Drawing, State
 from explorer.page import SHEETS, STATIC
 from explorer.tree import h, html
 from explorer.words import LANGUAGES, Language
@@ -68,7 +68,7 @@ def control(dial: Dial) -> ipywidgets.Widget:
     return ipywidgets.SelectionSlider(options=labels, **common)
 
 
-def widget(figure: Figure) -> ipywidgets.Widget:
+def widget(figure: Drawing) -> ipywidgets.Widget:
     """The figure with its dials and presets."""
     picture, title = ipywidgets.HTML(), ipywidgets.HTML()
     dials = {dial.key: control(dial) for dial in figure.dials}

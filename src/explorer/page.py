@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from explorer.figure import Dial, Figure, is_a, load
+from explorer.drawing import Dial, Drawing, is_a, load
 from explorer.record import encode, record
 from explorer.tree import h, html, words_of
 from explorer.words import LANGUAGES, FigureError, Language
@@ -23,12 +23,12 @@ COMPUTES = ("numpy", "torch")
 """What may change the numbers of a drawing without a change in its own package."""
 
 
-def build(figure: Figure) -> dict[str, str]:
+def build(figure: Drawing) -> dict[str, str]:
     """Draw the grid and write the element in each language, ids beginning with UID."""
     return {language: page(figure, language) for language in LANGUAGES}
 
 
-def page(figure: Figure, language: str) -> str:
+def page(figure: Drawing, language: str) -> str:
     """The element in one language, ids beginning with UID."""
     L = Language(language)
     live, changes = record(figure, language)

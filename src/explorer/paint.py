@@ -17,7 +17,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Polygon, Rectangle
 from PIL import Image
 
 from explorer.colors import ROLES, mix, palette, rgb
-from explorer.figure import Figure, is_a
+from explorer.drawing import Drawing, is_a
 from explorer.tree import words_of
 from explorer.words import LANGUAGES, Language
 
@@ -27,7 +27,7 @@ LETTER = 0.61  # width of a letter by its size, on average
 FONTS = {"font.family": ["DejaVu Sans"], "hatch.linewidth": 0.8}
 
 
-def picture(figure: Figure) -> bytes:
+def picture(figure: Drawing) -> bytes:
     """The start state of a figure with its title, as PNG."""
     language = LANGUAGES[-1]
     title = Language(language)(figure.title)

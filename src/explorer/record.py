@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from explorer.figure import Figure
+from explorer.drawing import Drawing
 from explorer.words import FigureError
 
 SLOT = "¤"
@@ -24,7 +24,7 @@ BASE = 45
 Change = tuple[int, str, list[str]]
 
 
-def record(figure: Figure, language: str) -> tuple[Element, list[Change]]:
+def record(figure: Drawing, language: str) -> tuple[Element, list[Change]]:
     """Draw every state of the grid in one language.
 
     Returns:

@@ -4,12 +4,25 @@ from functools import cache
 
 import torch
 
+from explorer import Dial
 from tokencredit import token_log_probs
 
 KINDS = ("9-5+7=11✓", "9+5-7=7✗", "9-5-7=-3✓")  # right, gives up, a false claim
 REWARDS = (1.0, 0.5, 0.0)
-RIGHT = [0.05, 0.3, 0.6, 0.9]  # probability of the right response
-LEVELS = [0.0, 0.5, 1.0]  # added to every reward
+RIGHT = Dial(
+    "right",
+    [0.05, 0.3, 0.6, 0.9],
+    0.3,
+    ("正确回答的概率", "probability correct"),
+    kind="choice",
+)
+LEVEL = Dial(
+    "level",
+    [0.0, 0.5, 1.0],
+    0.0,
+    ("给所有奖励加", "add to every reward"),
+    kind="choice",
+)
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from functools import cache
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit.figures._three import (
-    LEVELS,
+    LEVEL,
     RIGHT,
     mean_variance,
     policy,
@@ -94,23 +95,9 @@ def draw(L, b, right, level):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("b", BASELINES, 0.0, ("基线", "baseline"), "b"),
-        Dial(
-            "right",
-            RIGHT,
-            0.3,
-            ("正确回答的概率", "probability correct"),
-            kind="choice",
-            options=[(f"{p:g}",) * 2 for p in RIGHT],
-        ),
-        Dial(
-            "level",
-            LEVELS,
-            0.0,
-            ("给所有奖励加", "add to every reward"),
-            kind="choice",
-            options=[(f"{c:g}",) * 2 for c in LEVELS],
-        ),
+        Dial("b", BASELINES, 0.0, terms("baseline"), "b"),
+        RIGHT,
+        LEVEL,
     ],
     title=(
         "基线不改变平均梯度，只改变方差，方差在 b* 处最小",

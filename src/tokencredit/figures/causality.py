@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import discounted_return
 from tokencredit.world.tasks.signs import PER_TRUE_TRY, outcome, tries
@@ -118,7 +119,7 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("t", list(range(COUNT)), 10, ("看哪个词元", "which token"), "t"),
-        Dial("gamma", GAMMAS, 1.0, ("折扣因子", "discount"), "γ"),
+        Dial("gamma", GAMMAS, 1.0, terms("discount"), "γ"),
         Dial(
             "paid",
             PAID,

@@ -5,6 +5,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 
 CHANCES = [0.02, *(round(0.05 * i, 2) for i in range(1, 20)), 0.98]
@@ -71,15 +72,14 @@ def draw(L, q, size):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("q", CHANCES, 0.1, ("答对的概率", "chance to be correct"), "q"),
+        Dial("q", CHANCES, 0.1, ("答对的概率", "success rate"), "q"),
         Dial(
             "size",
             SIZES,
             64,
-            ("组大小", "group size"),
+            terms("group_size"),
             "G",
             kind="choice",
-            options=[(str(size),) * 2 for size in SIZES],
         ),
     ],
     title=(

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit.lab import final, per_seed, results
 
@@ -76,7 +77,7 @@ FIGURE = Figure(
             "gamma",
             GAMMAS,
             0.5,
-            ("折扣因子", "discount"),
+            terms("discount"),
             "γ",
             kind="choice",
             options=[(f"{gamma:g}", f"{gamma:g}") for gamma in GAMMAS],

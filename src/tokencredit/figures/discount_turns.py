@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Preset, chip, number, row, scene, shade
 from tokencredit import discounted_return, turn_gae
 
@@ -130,7 +131,7 @@ def draw(L, gamma, tool):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("gamma", GAMMAS, 0.9, ("折扣因子", "discount"), "γ"),
+        Dial("gamma", GAMMAS, 0.9, terms("discount"), "γ"),
         Dial(
             "tool",
             TOOL,

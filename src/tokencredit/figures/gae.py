@@ -6,6 +6,7 @@ from functools import cache
 import torch
 import torch.nn.functional as F
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -233,18 +234,18 @@ def draw(L, lam, critic, responses, gamma):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("lam", LAMS, 0.0, ("GAE 参数", "GAE parameter"), "λ"),
+        Dial("lam", LAMS, 0.0, terms("gae_lambda"), "λ"),
         Dial(
             "critic",
             list(CRITICS),
             "stale",
-            ("价值网络", "critic"),
+            terms("critic"),
             fmt="",
             kind="choice",
             options=[("精确", "exact"), ("过时", "stale"), ("恒为 0", "always 0")],
         ),
         Dial("responses", COUNTS, 64, ("回答条数", "responses"), "N", fine=False),
-        Dial("gamma", GAMMAS, 1.0, ("折扣因子", "discount"), "γ", fine=False),
+        Dial("gamma", GAMMAS, 1.0, terms("discount"), "γ", fine=False),
     ],
     title=(
         "λ 增大，价值网络带来的偏差变小，结尾带来的方差变大",

@@ -2,6 +2,7 @@
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Preset, chip, number, row, scene, shade, tile
 from tokencredit import gae
 
@@ -92,7 +93,7 @@ def draw(L, lam, reward):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("lam", LAMS, 0.5, ("GAE 参数", "GAE parameter"), "λ", fmt=".2f"),
+        Dial("lam", LAMS, 0.5, terms("gae_lambda"), "λ", fmt=".2f"),
         Dial(
             "reward",
             [1.0, 0.0],

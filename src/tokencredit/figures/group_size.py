@@ -5,10 +5,11 @@ from functools import cache, partial
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
 from tokencredit import group_relative, leave_one_out
 from tokencredit.figures._three import (
-    LEVELS,
+    LEVEL,
     RIGHT,
     mean_variance,
     policy,
@@ -143,23 +144,9 @@ def draw(L, size, right, level):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("size", SIZES, 4, ("组大小", "group size"), "G"),
-        Dial(
-            "right",
-            RIGHT,
-            0.3,
-            ("正确回答的概率", "probability correct"),
-            kind="choice",
-            options=[(f"{p:g}",) * 2 for p in RIGHT],
-        ),
-        Dial(
-            "level",
-            LEVELS,
-            0.0,
-            ("给所有奖励加", "add to every reward"),
-            kind="choice",
-            options=[(f"{c:g}",) * 2 for c in LEVELS],
-        ),
+        Dial("size", SIZES, 4, terms("group_size"), "G"),
+        RIGHT,
+        LEVEL,
     ],
     title=(
         "组均值缩小梯度，留一法不缩小，两者的噪声与信号之比相同",

@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -164,7 +165,7 @@ def draw(L, p, q):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("p", CHANCES, 0.8, ("策略", "policy"), "π", fmt=".2f"),
+        Dial("p", CHANCES, 0.8, terms("policy"), "π", fmt=".2f"),
         Dial("q", REFERENCES, 0.5, ("参考", "reference"), "ref", fmt=".2f"),
     ],
     title=(

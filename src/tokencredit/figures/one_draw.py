@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -150,14 +151,13 @@ FIGURE = Figure(
             ("采样到的回答", "sampled response"),
             kind="hidden",
         ),
-        Dial("b", BASELINES, 0.0, ("基线", "baseline"), "b", fmt="g"),
+        Dial("b", BASELINES, 0.0, terms("baseline"), "b", fmt="g"),
         Dial(
             "level",
             LEVELS,
             0,
             ("给所有奖励加", "add to every reward"),
             kind="choice",
-            options=[("0", "0"), ("1", "1"), ("2", "2")],
         ),
     ],
     title=(

@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -164,7 +165,7 @@ FIGURE = Figure(
         Dial(
             "t", range(1, len(RESPONSE) + 1), START, ("第几个词元", "which token"), "t"
         ),
-        Dial("eta", RATES, 1.0, ("学习率", "learning rate"), "η", fine=False),
+        Dial("eta", RATES, 1.0, terms("learning_rate"), "η", fine=False),
     ],
     title=(
         "只有真正做过选择的地方，才有多少可推的余地",

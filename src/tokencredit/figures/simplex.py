@@ -5,6 +5,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -149,7 +150,7 @@ def draw(L, rate, scale, shift, start):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("rate", RATES, 2.0, ("学习率", "learning rate"), "η", fine=False),
+        Dial("rate", RATES, 2.0, terms("learning_rate"), "η", fine=False),
         Dial("scale", SCALES, 1.0, ("奖励乘以", "rewards times"), "×", fine=False),
         Dial("shift", SHIFTS, 0.0, ("奖励加上", "rewards plus"), "+", fine=False),
         Dial(

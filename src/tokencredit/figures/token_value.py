@@ -1,5 +1,6 @@
 """Value before and after every token (逐词元的价值): where a response is decided."""
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -124,7 +125,7 @@ def draw(L, answer, after, seed):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("answer", range(len(RESPONSES)), 0, ("回答", "response"), kind="hidden"),
+        Dial("answer", range(len(RESPONSES)), 0, terms("response"), kind="hidden"),
         Dial(
             "after",
             [0, 1],

@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -131,7 +132,7 @@ FIGURE = Figure(
             POLICY,
             ("谁来采样", "who samples"),
             kind="choice",
-            options=[("策略", "policy"), ("参考", "reference")],
+            options=[terms("policy"), ("参考", "reference")],
         ),
     ],
     title=(

@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import value_loss
 
@@ -123,7 +124,7 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("value", VALUES, 0.65, ("新预测", "new prediction"), "v", fmt=".2f"),
-        Dial("clip", CLIPS, 0.5, ("裁剪范围", "clip range"), "e"),
+        Dial("clip", CLIPS, 0.5, terms("clip_range"), "e"),
         Dial("target", RETURNS, 1.0, ("目标", "target"), "G"),
     ],
     title=(
