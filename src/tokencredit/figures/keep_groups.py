@@ -4,8 +4,20 @@ import functools
 
 import torch
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    legend,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 from tokencredit import dynamic_sampling, group_relative, top_variance
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
 GROUPS, SIZE = 20, 8  # prompts in the batch, responses to each
 SHARES = [round(0.05 * k, 2) for k in range(1, GROUPS + 1)]
@@ -33,6 +45,14 @@ def batch(chance, spread):
     return (odds.sigmoid()[:, None] > LUCK).double().flatten()
 
 
+@functools.cache
+def kept_groups(chance, spread, p):
+    """Which groups the filter keeps, and which have any signal, one bool per group."""
+    rewards = batch(chance, spread)
+    filters = (top_variance(rewards, IDS, keep=p), dynamic_sampling(rewards, IDS))
+    return [kept.view(GROUPS, SIZE)[:, 0].tolist() for kept in filters]
+
+
 def signal_kept(rewards, kept, scale):
     """Share of the squared advantages (留下的信号) that the kept responses hold.
 
@@ -56,122 +76,115 @@ def curves(chance, spread):
     return [[signal_kept(rewards, k, scale) for k in kept] for scale in (False, True)]
 
 
-def figure():
-    """Left every group's reward std and mean, right the signal kept over p."""
-    fig, (left, right) = canvas(1, 2)
-    places = range(GROUPS)
-    bars = left.bar(places, [0.0] * GROUPS, 0.75, color=COLORS["light"])
-    (means,) = left.plot(places, [0.0] * GROUPS, "_", color=COLORS["vermilion"])
-    ticks = [
-        left.plot([k], [-0.06], "^", color=COLORS["blue"], markersize=4)[0]
-        for k in places
-    ]
-    left.set(xlim=(-0.7, GROUPS - 0.3), ylim=(-0.12, 1.08), xlabel="$g$")
-    left.set_xticks([0, 5, 10, 15, 19])
-    left.set_yticks([0, 0.5, 1])
-    left.spines["left"].set_bounds(0, 1)
-    left.text(-0.2, 1.1, r"$\sigma_g$", color=COLORS["blue"])
-    left.text(2.2, 1.1, r"$\mu_g$", color=COLORS["vermilion"])
-    right.plot([0, 1], [0, 1], ":", color=COLORS["grey"])
-    lines = [
-        right.plot(SHARES, SHARES, style, color=COLORS[color])[0]
-        for style, color in (("-", "blue"), ("--", "purple"))
-    ]
-    dots = [
-        right.plot([0], [0], "o", color=COLORS[color], markersize=7)[0]
-        for color in ("blue", "purple")
-    ]
-    right.set(xlim=(0, 1.03), ylim=(0, 1.06), xlabel="$p$")
-    right.set_ylabel(r"$\Sigma_K A^2\,/\;\Sigma A^2$")
-    right.text(0.55, 0.28, r"$R-\mu$", color=COLORS["blue"])
-    right.text(0.55, 0.14, r"$(R-\mu)/\sigma$", color=COLORS["purple"])
+def draw(L, p, spread, chance):
+    rewards = batch(chance, spread)
+    stds = rewards.view(GROUPS, SIZE).std(1).tolist()
+    means = rewards.view(GROUPS, SIZE).mean(1).tolist()
+    kept, mixed = kept_groups(chance, spread, p)
+    now = signal_kept(rewards, top_variance(rewards, IDS, keep=p), False)
+    groups = Plot(
+        x=(0, GROUPS),
+        y=(0, 0.62),
+        x_name=L("二十个提示，由难到易", "twenty prompts, from hard to easy"),
+        y_name=L("组内奖励的标准差", "std of the group's rewards"),
+        x_ticks=[0, 5, 10, 15, 20],
+        y_ticks=[0, 0.25, 0.5],
+        height=170,
+    )
+    for k, (std, mean, chosen) in enumerate(zip(stds, means, kept, strict=True)):
+        groups.area(k + 0.12, k + 0.88, 0, std, "ink" if chosen else "old")
+        groups.dot(k + 0.5, 0.05 + 0.5 * mean, "sel" if chosen else "old")
+    share = Plot(
+        x=(0, 1),
+        y=(0, 1.05),
+        x_name=L("保留的组的比例", "share of the groups kept"),
+        y_name=L("留下的信号", "signal kept"),
+        x_ticks=[0, 0.5, 1],
+        y_ticks={0: "0%", 0.5: "50%", 1: "100%"},
+        height=170,
+    )
+    share.line([(0, 0), (1, 1)], "old dashed")
+    share.line([(0, 0), *zip(SHARES, curves(chance, spread)[0], strict=True)])
+    share.text(0.62, 0.4, L("随机保留", "at random"), "old", align="left")
+    share.dot(p, now, "sel")
+    share.drag(x=("p", SHARES))
+    share.grip((p, now), x=("p", SHARES))
+    low = min(std for std, chosen in zip(stds, kept, strict=True) if chosen)
+    return scene(
+        side(
+            stack(
+                groups,
+                legend(
+                    ("ink", L("留下的组", "kept")),
+                    ("old", L("丢掉的组", "dropped")),
+                ),
+                caption(
+                    L(
+                        "圆点越高，这一组答对的越多",
+                        "The higher the dot, the more of the group are correct",
+                    )
+                ),
+            ),
+            share,
+            shares=(1.5, 1),
+        ),
+        tiles=[
+            tile(
+                L("留下的组", "groups kept"),
+                f"{sum(kept)}/{GROUPS}",
+                L("标准差不低于 ", "std at least ") + number(low),
+            ),
+            tile(
+                L("留下的信号", "signal kept"),
+                number(100 * now, 0) + "%",
+                L("优势平方的份额", "of squared advantages"),
+                look="ink",
+            ),
+            tile(
+                L("零方差组", "zero-variance groups"),
+                f"{GROUPS - sum(mixed)}/{GROUPS}",
+                L("奖励全相等", "all rewards equal"),
+            ),
+        ],
+    )
 
-    last = {}
 
-    def update(spread=4, chance=0.5, p=0.25):
-        rewards = batch(chance, spread)
-        kept = top_variance(rewards, IDS, keep=p)
-        table, chosen = rewards.view(GROUPS, SIZE), kept.view(GROUPS, SIZE)[:, 0]
-        stds = table.std(1)
-        if last.get("batch") != (chance, spread):  # drawing is what takes the time
-            last["batch"] = chance, spread
-            means.set_ydata(table.mean(1))
-            for bar, std in zip(bars, stds.tolist(), strict=True):
-                bar.set_height(std)
-            for line, heights in zip(lines, curves(chance, spread), strict=True):
-                line.set_ydata(heights)
-        for bar, tick, live in zip(bars, ticks, chosen.tolist(), strict=True):
-            if last.get(tick) != live:
-                last[tick] = live
-                bar.set_facecolor(COLORS["blue" if live else "light"])
-                tick.set_visible(live)
-        found = [signal_kept(rewards, kept, scale) for scale in (False, True)]
-        for dot, now in zip(dots, found, strict=True):
-            dot.set_data([p], [now])
-        return {
-            "kept": chosen.sum(),
-            "least": stds[chosen].min(),
-            "dead": (~dynamic_sampling(rewards, IDS)).sum() / SIZE,
-            "centred": found[0],
-            "normalised": found[1],
-            "mean": rewards.mean(),
-            "mean_kept": rewards[kept].mean(),
-        }
-
-    return fig, update
-
-
-EXPLORER = Explorer(
-    figure,
+FIGURE = Figure(
+    draw,
     dials=[
+        Dial("p", SHARES, 0.25, ("保留的比例", "share kept"), "p", fine=False),
         Dial(
             "spread",
             SPREADS,
-            start=4,
-            symbol="d",
-            name={
-                "zh": "难度的散布（对数几率）",
-                "en": "spread of difficulty (log-odds)",
-            },
+            4,
+            ("难度的散布（对数几率）", "spread of difficulty (log-odds)"),
+            fine=False,
         ),
         Dial(
             "chance",
             CHANCES,
-            start=0.5,
-            symbol="q",
-            name={"zh": "中等难度的成功率", "en": "success at middling difficulty"},
-        ),
-        Dial(
-            "p",
-            SHARES,
-            start=0.25,
-            symbol="p",
-            name={"zh": "保留的组的比例", "en": "share of the groups kept"},
+            0.5,
+            ("中等难度的成功率", "success at middling difficulty"),
             fine=False,
         ),
     ],
-    title={
-        "zh": "StarPO-S 的方差过滤：留下哪些组，留下多少信号",
-        "en": "The variance filter of StarPO-S: groups kept, and signal kept",
-    },
-    readout={
-        "zh": "20 组留下 {kept:.0f} 组（标准差不低于 {least:.2f}），全对或全错的有 "
-        "{dead:.0f} 组；信号留下 {centred:.0%}（归一化后 {normalised:.0%}）；"
-        "平均奖励：整批 {mean:.2f}，留下的 {mean_kept:.2f}",
-        "en": "{kept:.0f} of 20 groups kept (std {least:.2f} or more), {dead:.0f} are "
-        "all right or all wrong; signal kept {centred:.0%} (normalised "
-        "{normalised:.0%}); mean reward: batch {mean:.2f}, kept {mean_kept:.2f}",
-    },
-    alt={
-        "zh": "左图：20 组由难到易，柱高是组内奖励的标准差，橙红横线是组的平均奖励；"
-        "留下的组为蓝柱并带三角，其余为灰柱。"
-        "右图：留下的优势平方占全批的比例随保留比例的变化，蓝实线只减均值，"
-        "紫虚线再除以标准差，灰点线是随机保留；圆点是当前位置。",
-        "en": "Left: 20 groups from hard to easy, bars as high as the std of the "
-        "group's rewards, vermilion dashes at its mean reward; groups kept are blue "
-        "with a triangle, others grey. Right: the share of the batch's squared "
-        "advantages that is kept against the share of groups kept, blue solid for "
-        "centred, purple dashed for normalised advantages, dotted grey for a random "
-        "filter, dots at the present share.",
-    },
+    title=(
+        "奖励最分散的组留下的信号，不少于它们所占的比例",
+        "The groups of largest variance hold at least their share of the signal",
+    ),
+    alt=(
+        "左图：二十组由难到易，柱高是组内奖励的标准差，留下的是黑柱，丢掉的是灰柱，"
+        "圆点的高低是答对的比例。右图：留下的信号随保留比例的变化，虚线是随机保留。",
+        "Left: twenty groups from hard to easy, with bars as high as the std of their "
+        "rewards, black if kept and grey if dropped; dots show how many are correct. "
+        "Right: the signal kept over the share of groups kept, and a dashed line for "
+        "keeping at random.",
+    ),
+    presets=[
+        Preset(("论文的 25%", "the paper's 25%"), p=0.25, spread=4, chance=0.5),
+        Preset(("难易悬殊", "unequal prompts"), p=0.5, spread=6, chance=0.5),
+        Preset(("一样难", "equal prompts"), p=0.25, spread=0, chance=0.5),
+        Preset(("很少答对", "rarely correct"), p=0.25, spread=1, chance=0.1),
+    ],
+    wide=True,
 )

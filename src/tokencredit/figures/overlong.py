@@ -1,98 +1,134 @@
 """DAPO's soft overlong penalty (软超长惩罚), and the reward with it."""
 
+from functools import cache
+
 import torch
 
+from explorer import Dial, Figure, Plot, Preset, legend, number, scene, stack, tile
 from tokencredit import soft_overlong
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
+ROOM = 20480  # tokens that the engine may write
 LIMITS = [16384, 20480]
 CACHES = [1024, 2048, 4096, 8192]
-LENGTHS = list(range(2048, 24577, 2048))
-GRID = list(range(0, 24577, 512))
+LENGTHS = [4096, *range(8192, ROOM + 1, 1024)]
+GRID = list(range(0, ROOM + 1, 512))
+PAYS = [(1.0, -1.0), (1.0, 0.0)]  # correct, incorrect
 
 
-def penalty(lengths, limit, cache):
-    """The penalty (惩罚) at each length, by the course's function."""
-    return soft_overlong(torch.tensor(lengths), max_length=limit, cache=cache).tolist()
+@cache
+def penalty(length, limit, ramp):
+    """The penalty (惩罚) at a length, by the course's function."""
+    lengths = torch.tensor([length], dtype=torch.float64)
+    return soft_overlong(lengths, max_length=limit, cache=ramp).item()
 
 
-def figure():
-    """Left the penalty over the length, right the rewards of right and wrong."""
-    fig, axes = canvas(1, 2, left=0.66)
-    curve, total = axes
-    (bare,) = curve.plot(GRID, [0] * len(GRID), "--", color=COLORS["grey"], lw=1)
-    (line,) = curve.plot(GRID, [0] * len(GRID), color=COLORS["blue"])
-    (point,) = curve.plot([0], [0], "o", color=COLORS["vermilion"])
-    (right,) = total.plot(GRID, [1] * len(GRID), color=COLORS["blue"])
-    (wrong,) = total.plot(GRID, [-1] * len(GRID), color=COLORS["vermilion"])
-    total.axhline(0, color=COLORS["grey"], linewidth=0.6)
-    total.text(600, 1.1, "$R = +1$", color=COLORS["blue"], fontsize=8)
-    total.text(600, -0.85, "$R = -1$", color=COLORS["vermilion"], fontsize=8)
-    for ax in axes:
-        ax.set(xlim=(0, 24576), xlabel="$n$")
-        ax.set_xticks([0, 8192, 16384, 24576])
-    curve.set(ylim=(-2.1, 0.15), ylabel=r"$R_{\mathrm{length}}$")
-    total.set(ylim=(-2.3, 1.4), ylabel=r"$R + R_{\mathrm{length}}$")
-
-    def update(limit=20480, cache=4096, length=18432):
-        drop = penalty(GRID, limit, cache)
-        line.set_ydata(drop)
-        bare.set_ydata([min(0.0, (limit - cache - n) / cache) for n in GRID])
-        (here,) = penalty([length], limit, cache)
-        point.set_data([length], [here])
-        right.set_ydata([1 + x for x in drop])
-        wrong.set_ydata([-1 + x for x in drop])
-        return {
-            "begin": limit - cache,
-            "penalty": here,
-            "good": 1 + here,
-            "bad": -1 + here,
-            "bare": min(0.0, (limit - cache - length) / cache),
-        }
-
-    return fig, update
+def bare(length, limit, ramp):
+    """The same ramp without a floor at -1 (没有下限)."""
+    return min(0.0, (limit - ramp - length) / ramp)
 
 
-EXPLORER = Explorer(
-    figure,
+def draw(L, limit, cache, length, pays):
+    good, bad = PAYS[pays]
+    begin, here = limit - cache, penalty(length, limit, cache)
+    plot = Plot(
+        x=(0, ROOM),
+        y=(-2.2, 1.5),
+        x_name=L("回答的词元数", "tokens of the response"),
+        y_name=L("判分加上惩罚", "verdict plus penalty"),
+        x_ticks={0: "0", 8192: "8192", 16384: "16384", 20480: "20480"},
+        y_ticks=[-2, -1, 0, 1],
+        height=230,
+    )
+    plot.area(begin, limit, -2.2, 1.5, "old")
+    plot.rule(y=0)
+    plot.line([(n, good + bare(n, limit, cache)) for n in GRID], "old dashed")
+    for base, look in ((good, "up"), (bad, "down")):
+        plot.line([(n, base + penalty(n, limit, cache)) for n in GRID], look)
+        plot.dot(length, base + penalty(length, limit, cache), look)
+    plot.rule(x=length, look="dotted")
+    plot.text(400, good + 0.22, L("答对", "correct"), "up", align="left")
+    plot.text(400, bad + 0.22, L("答错", "incorrect"), "down", align="left")
+    ends = {"x": ("length", LENGTHS)}
+    plot.drag(**ends)
+    plot.grip((length, -2.2), **ends)
+    keys = legend(
+        ("old", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
+        ("old line dashed", L("答对，没有下限的写法", "correct, without a floor")),
+    )
+    return scene(
+        stack(plot, keys),
+        tiles=[
+            tile(L("惩罚从这里开始", "the penalty begins at"), str(begin)),
+            tile(L("这里的惩罚", "penalty here"), number(here)),
+            tile(L("答对得", "if correct"), number(good + here), look="up"),
+            tile(L("答错得", "if incorrect"), number(bad + here), look="down"),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
-        Dial(
-            "limit",
-            LIMITS,
-            start=20480,
-            symbol="L_max",
-            name={"zh": "生成上限", "en": "generation limit"},
-        ),
-        Dial(
-            "cache",
-            CACHES,
-            start=4096,
-            symbol="L_cache",
-            name={"zh": "斜坡的宽度", "en": "width of the ramp"},
-            fine=False,
-        ),
         Dial(
             "length",
             LENGTHS,
-            start=18432,
-            symbol="n",
-            name={"zh": "回答的词元数", "en": "tokens of the response"},
+            18432,
+            ("这条回答的词元数", "tokens of this response"),
+            "n",
+            fine=False,
+        ),
+        Dial("cache", CACHES, 4096, ("斜坡的宽度", "width of the ramp"), fine=False),
+        Dial(
+            "limit",
+            LIMITS,
+            20480,
+            ("惩罚扣满的长度", "length of the full penalty"),
+            kind="choice",
+            options=[(str(n),) * 2 for n in LIMITS],
+        ),
+        Dial(
+            "pays",
+            [0, 1],
+            0,
+            ("判分", "verdict"),
+            kind="choice",
+            options=[("+1 和 −1", "+1 and −1"), ("1 和 0", "1 and 0")],
         ),
     ],
-    title={
-        "zh": "软超长惩罚：从哪里开始，到哪里为止",
-        "en": "The soft overlong penalty: where it begins and ends",
-    },
-    readout={
-        "zh": "斜坡从 {begin:.0f} 开始；这里扣 {penalty:.3f}（没有下限时 {bare:.3f}）；"
-        "答对得 {good:.3f}，答错得 {bad:.3f}",
-        "en": "the ramp begins at {begin:.0f}; here {penalty:.3f} "
-        "(without a floor {bare:.3f}); right gives {good:.3f}, wrong {bad:.3f}",
-    },
-    alt={
-        "zh": "左图：惩罚随长度的折线，先是 0，再线性降到 −1，之后不变；"
-        "虚线是没有下限的写法。右图：答对与答错的总奖励。",
-        "en": "Left: the penalty against the length, 0, then a ramp down to −1, then "
-        "flat; dashed without the floor. Right: total reward of right and wrong.",
-    },
+    title=(
+        "软超长惩罚从上限之前一个斜坡处开始，到上限扣满 1",
+        "The soft overlong penalty starts one ramp before the limit and ends at −1",
+    ),
+    alt=(
+        "横轴是回答的词元数，纵轴是判分加惩罚。蓝线是答对，橙线是答错，"
+        "两条都在灰色的斜坡里下降 1；灰色虚线是没有下限的写法。",
+        "Verdict plus penalty over the tokens of a response. Blue is correct and "
+        "orange incorrect; both fall by 1 within the grey ramp. A dashed grey line "
+        "shows the penalty without a floor.",
+    ),
+    presets=[
+        Preset(
+            ("论文的设置", "the paper's setting"),
+            length=18432,
+            cache=4096,
+            limit=20480,
+            pays=0,
+        ),
+        Preset(
+            ("上限填成 16384", "16384 as the limit"),
+            length=20480,
+            cache=4096,
+            limit=16384,
+            pays=0,
+        ),
+        Preset(
+            ("判分 1 和 0，写满", "1 and 0, at the limit"),
+            length=20480,
+            cache=4096,
+            limit=20480,
+            pays=1,
+        ),
+        Preset(("斜坡很陡", "a steep ramp"), cache=1024, limit=20480, pays=0),
+    ],
+    wide=True,
 )
