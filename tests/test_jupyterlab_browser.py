@@ -22,7 +22,6 @@ _spec.loader.exec_module(measure)
 NAME = "figures.ipynb"
 CELLS = [
     "from tokencredit.figures import explore",
-    'explore("balanced_clip")',  # recorded from matplotlib
     'explore("ppo_clip")',
 ]
 SETTINGS = {
@@ -83,8 +82,6 @@ def test_a_notebook_runs_and_its_dials_move_the_figures(lab):
             " == 'idle'"
         )
         assert page.evaluate(RUN_ALL), "a cell raised"
-        recorded = page.locator(".jp-OutputArea-output:has(.fig):has(.noUi-handle)")
-        moves(page, recorded.first, ".fig", ".xp-readout")
         live = page.locator(".jp-OutputArea-output:has(.ex-live)").first
         moves(page, live, ".ex-stage", ".ex-tiles")
         chinese, english = live.get_by_role(

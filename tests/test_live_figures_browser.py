@@ -28,7 +28,6 @@ _spec.loader.exec_module(measure)
 FIGURES = {
     figure.name: figure
     for figure in (*map(explore, figure_names()), explorer_example.FIGURE)
-    if isinstance(figure, Figure)
 }
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{name}</title>

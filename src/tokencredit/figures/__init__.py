@@ -2,21 +2,14 @@
 
 ``explore("ppo_clip")`` in a notebook cell shows ``figures/ppo_clip.py``: with dials on
 a live kernel, as a picture where there is none, and in the built book as a static page
-element that moves without a server. The machinery is the package `explorer`; figures
-that still draw with matplotlib use the recorder in this folder. ``strip_of`` and
-``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the course's style;
-``pipeline`` shows where a chapter stands on the course's thread. Files whose name
-begins with an underscore are no figures.
+element that moves without a server. The machinery is the package `explorer`.
+``strip_of`` and ``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the
+course's style; ``pipeline`` shows where a chapter stands on the course's thread. Files
+whose name begins with an underscore are no figures.
 """
 
 from explorer import FigureError, Strip, show_strip
-from tokencredit.figures._explorer import (
-    Dial,
-    Explorer,
-    check_link,
-    explore,
-    figure_names,
-)
+from tokencredit.figures._explore import explore, figure_names
 from tokencredit.figures._pipeline import STAGES, pipeline
 from tokencredit.figures._strip import strip_of
 from tokencredit.figures._style import COLORS, canvas, inline_svg, show
@@ -24,12 +17,9 @@ from tokencredit.figures._style import COLORS, canvas, inline_svg, show
 __all__ = [
     "COLORS",
     "STAGES",
-    "Dial",
-    "Explorer",
     "FigureError",
     "Strip",
     "canvas",
-    "check_link",
     "explore",
     "figure_names",
     "inline_svg",
