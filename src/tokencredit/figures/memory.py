@@ -1,25 +1,54 @@
-"""Memory of one device (每张卡的显存): networks, optimizer states and sharding."""
+"""Memory of one card (每张卡的显存): networks, their parts, and who shares them."""
 
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    bars,
+    caption,
+    legend,
+    number,
+    option,
+    scene,
+    side,
+    stack,
+    tile,
+)
 
 WEIGHT, GRADIENT, STATES = 2, 2, 12  # bytes per parameter: bf16, bf16, fp32 copy + Adam
-NETWORKS = {  # policy and critic are trained, reference and reward model only read
+NAMES = [
+    ("策略", "policy"),
+    ("价值网络", "critic"),
+    ("参考", "reference"),
+    ("奖励模型", "reward"),
+]
+TRAINED = (True, True, False, False)  # the others are only read
+NETWORKS = {
     "PPO": (1, 1, 1, 1),
     "GRPO+ref+RM": (1, 0, 1, 1),
     "GRPO+ref": (1, 0, 1, 0),
     "GRPO": (1, 0, 0, 0),  # a rule for a reward, no KL
 }
+STAGES = [
+    (("0 各存一份", "0 nothing shared"), ("每张卡都存全部", "each card holds all")),
+    (("1 分优化器状态", "1 optimizer states"), ("每参数 12 字节", "12 bytes of 16")),
+    (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
+    (("3 再分权重", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
+]
 SIZES = [0.5, 1.5, 3, 7, 14, 32, 70]
-DEVICES = [1, 2, 4, 8, 16, 32, 64, 128]
-ROOM, EDGE = 80, 320  # GB of one device, and of the drawing
+DEVICES = [1, 2, 4, 8, 16, 64]
+ROOM = 80  # GB of one card
+LOOKS = ("ink", "alt", "old")  # weights, gradients, optimizer states
+WHOLE = sum(16 if trained else 2 for trained in TRAINED)  # bytes, unshared PPO
 
 
 def per_device(size, devices, stage):
-    """Gigabytes on each device (每张卡的显存), activations and KV cache not counted.
+    """Gigabytes on each card (每张卡的显存), activations and KV cache not counted.
 
     Args:
         size: parameters of a network, in billions (10**9).
-        devices: how many share the work.
+        devices: how many cards share the work.
         stage: 0 nothing is shared; 1 the optimizer states are; 2 gradients too;
             3 weights too, those of frozen networks included.
 
@@ -35,98 +64,181 @@ def per_device(size, devices, stage):
     return weights + gradients + states, states, weights
 
 
-def figure():
-    """One bar per stage, stacked by network; a line at the room of one device."""
-    fig, ax = canvas(1, 1)
-    names = ("blue", "green", "grey", "orange")
-    stages = range(4)
-    bars = [ax.barh(stages, [1.0] * 4, 0.6, color=COLORS[name]) for name in names]
-    (mark,) = ax.plot([1], [0], "o", color=COLORS["vermilion"], markersize=7)
-    ax.axvline(ROOM, color=COLORS["ink"], linewidth=0.8, linestyle="--")
-    ax.set(xlim=(0, EDGE), ylim=(3.6, -0.9), xlabel="GB")
-    ax.set_yticks(stages, [f"$k = {stage}$" for stage in stages])
-    words = (r"$\pi_\theta$", "$V$", r"$\pi_{\mathrm{ref}}$", "$R$")
-    for place, (word, name) in enumerate(zip(words, names, strict=True)):
-        ax.text(316 - 40 * (3 - place), -0.55, word, color=COLORS[name], ha="right")
-
-    def update(size=7, networks="PPO", devices=8, stage=0):
-        there = NETWORKS[networks]
-        for level in stages:
-            trained, _, frozen = per_device(size, devices, level)
-            end = 0.0
-            for group, n, each in zip(
-                bars, there, (trained, trained, frozen, frozen), strict=True
-            ):
-                start, end = end, end + n * each
-                group[level].set_x(min(start, EDGE))
-                group[level].set_width(min(end, EDGE) - min(start, EDGE))
-            if level == stage:
-                mark.set_data([min(end, EDGE)], [stage])
-                total = end
-        _, states, _ = per_device(size, devices, stage)
-        return {
-            "total": total,
-            "all": total * devices,
-            "states": states * sum(there[:2]),
-            "left": ROOM - total,
-        }
-
-    return fig, update
+def parts(size, networks, devices, stage):
+    """GB of weights, gradients and optimizer states of each network (各部分)."""
+    whole, states, weights = per_device(size, devices, stage)
+    own = (weights, whole - weights - states, states)
+    return [
+        tuple(there * x * (trained or not k) for k, x in enumerate(own))
+        for there, trained in zip(NETWORKS[networks], TRAINED, strict=True)
+    ]
 
 
-EXPLORER = Explorer(
-    figure,
-    dials=[
-        Dial(
-            "size",
-            SIZES,
-            start=7,
-            symbol="Ψ",
-            name={"zh": "每个网络的参数，十亿", "en": "parameters of a network, 1e9"},
-            fine=False,
+def gigabytes(value):
+    """So many digits as are of use."""
+    return number(value, 0 if value >= 100 else 1 if value >= 1 else 2)
+
+
+def card_of(L, held):
+    """What one card must hold, network after network, and the room it has."""
+    total = sum(map(sum, held))
+    scale = ROOM
+    while scale < total:
+        scale *= 2
+    plot = Plot(x=(-0.27 * scale, 1.2 * scale), y=(-0.7, 5.6), height=208, axes=False)
+    plot.area(0, ROOM, -0.6, 4.75, "old pale")
+    end = 0.0
+    for k, (name, sizes) in enumerate(zip(NAMES, held, strict=True)):
+        y = 3.75 - k
+        plot.text(-0.26 * scale, y + 0.36, L(name), align="left")
+        for look, size in zip(LOOKS, sizes, strict=True):
+            plot.area(end, end + size, y, y + 0.72, look)
+            end += size
+        words = gigabytes(sum(sizes)) if any(sizes) else "–"
+        plot.text(1.19 * scale, y + 0.36, words, align="right")
+    plot.area(0, min(total, ROOM), -0.4, 0.32, "up")
+    plot.area(ROOM, max(total, ROOM), -0.4, 0.32, "down")
+    over = total > ROOM
+    plot.text(-0.26 * scale, -0.04, L("合计", "sum"), "strong", align="left")
+    look = "down strong" if over else "strong"
+    plot.text(1.19 * scale, -0.04, gigabytes(total), look, align="right")
+    plot.line([(ROOM, -0.6), (ROOM, 4.75)], "ink")
+    room = L(f"一张卡 {ROOM} GB", f"one card, {ROOM} GB")
+    plot.text(0, 5.2, room, "strong", align="left")
+    plot.text(1.19 * scale, 5.2, "GB", "quiet", align="right")
+    return plot
+
+
+def choices(L, size, networks, devices, stage):
+    """The four stages as bars of one scale, each to be chosen."""
+    found = []
+    for level, (name, what) in enumerate(STAGES):
+        held = parts(size, networks, devices, level)
+        kinds = [sum(k) for k in zip(*held, strict=True)]
+        shares = [kind / (WHOLE * size) for kind in kinds]
+        found.append(
+            option(
+                L(name),
+                bars(*zip(shares, LOOKS, strict=True)),
+                gigabytes(sum(kinds)),
+                sub=L(what),
+                pick=("stage", level),
+                pressed=level == stage,
+            )
+        )
+    return stack(*found)
+
+
+def draw(L, networks, size, devices, stage):
+    held = parts(size, networks, devices, stage)
+    total, states = sum(map(sum, held)), sum(own[2] for own in held)
+    over = total > ROOM
+    return scene(
+        side(
+            stack(
+                card_of(L, held),
+                legend(
+                    ("ink", L("权重", "weights")),
+                    ("alt", L("梯度", "gradients")),
+                    ("old", L("优化器状态", "optimizer states")),
+                ),
+            ),
+            stack(
+                caption(
+                    L(
+                        "ZeRO 分到第几级？同一把尺，每张卡的 GB",
+                        "What is shared (ZeRO)? One scale, GB on each card",
+                    )
+                ),
+                choices(L, size, networks, devices, stage),
+            ),
+            shares=(1.1, 1),
         ),
+        tiles=[
+            tile(L("每张卡", "on each card"), gigabytes(total) + " GB"),
+            tile(
+                L("其中优化器", "optimizer's part"),
+                f"{number(100 * states / total, 0)}%",
+            ),
+            tile(
+                L("超出", "too much by") if over else L("还空", "room left"),
+                gigabytes(abs(ROOM - total)) + " GB",
+                look="down" if over else "up",
+            ),
+            tile(L("全部卡合计", "on all cards"), gigabytes(total * devices) + " GB"),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
         Dial(
             "networks",
             list(NETWORKS),
-            start="PPO",
-            symbol="n, m",
-            name={"zh": "有哪些网络", "en": "which networks"},
+            "PPO",
+            ("有哪些网络", "which networks"),
             fmt="",
+            kind="choice",
+            options=[
+                ("PPO", "PPO"),
+                ("GRPO，参考，奖励模型", "GRPO, ref, reward"),
+                ("GRPO，参考", "GRPO, ref"),
+                ("GRPO", "GRPO"),
+            ],
         ),
         Dial(
-            "devices",
-            DEVICES,
-            start=8,
-            symbol="N",
-            name={"zh": "卡数", "en": "devices"},
-            fine=False,
+            "size", SIZES, 7, ("每个网络，十亿参数", "10⁹ parameters"), "Ψ", fine=False
         ),
-        Dial(
-            "stage",
-            [0, 1, 2, 3],
-            start=0,
-            symbol="k",
-            name={"zh": "分到第几级（ZeRO）", "en": "stage of sharing (ZeRO)"},
-            fine=False,
+        Dial("devices", DEVICES, 8, ("卡数", "cards"), "N", fine=False),
+        Dial("stage", [0, 1, 2, 3], 0, ("分到第几级", "stage"), kind="hidden"),
+    ],
+    title=(
+        "训练一个网络每参数要 16 字节，只读它要 2 字节；多张卡可以分着存",
+        "Training takes 16 bytes per parameter, reading 2, and cards can share them",
+    ),
+    alt=(
+        "左图：四个网络的显存一段接一段，由权重、梯度、优化器状态组成；灰底是一张 "
+        "80 GB 的卡，超出的部分在它右边。右图：ZeRO 四级各一条横条，用同一把尺。",
+        "Left: the memory of four networks, piece after piece, each of weights, "
+        "gradients and optimizer states; the grey ground is a card of 80 GB, and what "
+        "is too much lies to its right. Right: a bar for each stage of ZeRO, all on "
+        "one scale.",
+    ),
+    presets=[
+        Preset(
+            ("7B，不分", "7B, unshared"), networks="PPO", size=7, devices=8, stage=0
+        ),
+        Preset(("第 1 级", "stage 1"), networks="PPO", size=7, devices=8, stage=1),
+        Preset(
+            ("差半个 GB", "a near miss"), networks="PPO", size=7, devices=8, stage=2
+        ),
+        Preset(
+            ("换成 GRPO", "GRPO instead"),
+            networks="GRPO+ref",
+            size=7,
+            devices=8,
+            stage=1,
+        ),
+        Preset(
+            ("70B，第 2 级", "70B, stage 2"),
+            networks="GRPO",
+            size=70,
+            devices=64,
+            stage=2,
+        ),
+        Preset(
+            ("70B，第 3 级", "70B, stage 3"),
+            networks="GRPO",
+            size=70,
+            devices=64,
+            stage=3,
         ),
     ],
-    title={
-        "zh": "每张卡上的显存：不算激活与 KV 缓存",
-        "en": "Memory on each device, without activations and KV cache",
-    },
-    readout={
-        "zh": "每张卡 {total:.1f} GB，其中优化器 {states:.1f} GB；"
-        "80 GB 的卡还剩 {left:.1f} GB；所有卡加起来 {all:.0f} GB",
-        "en": "{total:.1f} GB on each device, {states:.1f} of it the optimizer's; "
-        "a device of 80 GB has {left:.1f} GB left; {all:.0f} GB on all together",
-    },
-    alt={
-        "zh": "四条堆叠的横条，从上到下是不分、第一到第三级；"
-        "每条由策略、价值网络、参考策略、奖励模型组成，分得越多越短。"
-        "虚线在 80 GB，圆点标出选中的一级；超出图的停在右边缘。",
-        "en": "Four stacked bars, from nothing shared at the top to stage three; each "
-        "is made of policy, critic, reference and reward model, and is shorter the "
-        "more is shared. A dashed line at 80 GB, a dot at the chosen stage; what is "
-        "longer than the drawing ends at its right edge.",
-    },
+    note=(
+        "左图的尺子放不下时整体缩小一半，卡的灰底随之变窄。没有算激活和 KV 缓存。",
+        "Where the left drawing is too small it zooms out by two, and the card shrinks "
+        "with it. Activations and KV cache are not counted.",
+    ),
+    wide=True,
 )

@@ -1,26 +1,44 @@
-"""Three turns (轮次) as a row of tokens: what is trained, and what credit it gets."""
+"""Three turns (轮次), token by token: who wrote it, is it trained, its credit."""
 
 import functools
 
 import torch
-from matplotlib.patches import Rectangle
 
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    chip,
+    legend,
+    row,
+    scene,
+    shade,
+    side,
+    stack,
+)
+from explorer import number as written
 from tokencredit import discounted_return, turn_gae
-from tokencredit.figures import COLORS, Dial, Explorer, canvas
 
-TOKEN_GAMMAS = [0.7, 0.8, 0.9, 0.95, 1.0]
-TURN_GAMMAS = [0.5, 0.7, 0.9, 1.0]
+GAMMAS = [0.5, 0.7, 0.8, 0.9, 0.95, 1.0]
 TOOL = [1, 2, 4, 6, 8, 10]  # tokens of the tool's first output
-PROMPT, ACTION, SECOND, CLOSE = 2, 3, 2, 1  # the other pieces of the trajectory
-TURNS = 3
-WIDTH = PROMPT + TURNS * ACTION + max(TOOL) + SECOND + CLOSE
-UNITS = {"t": "vermilion", "m": "blue", "k": "green"}  # all tokens, actions, turns
-GROUND, TOP, LOW = -0.13, 1.0, -0.28  # heights of the token row, the bars, the marks
+ASKED = "9□5□7=11?"
+ACTIONS = [("9", "−", "5"), ("4", "+", "7"), ("−", "+", "$")]
+SAYS = ("4", ";", "ok", ",", "3", "ms", ",", "no", "err", ".")  # as far as it talks
+SECOND, CLOSE = ("11", ";"), ("✓",)
+PROMPT, ACTION, TURNS = len(ASKED), 3, 3
+WIDTH = ACTION + len(SAYS)  # cells of a row
+UNITS = {  # what takes a step of the discount
+    "t": ("每个词元", "every token"),
+    "m": ("动作词元", "action tokens"),
+    "k": ("轮次", "turns"),
+}
 
 
 def pieces(tool):
     """Lengths of the pieces of the row, observations and actions in turn."""
-    return [PROMPT, ACTION, tool, ACTION, SECOND, ACTION, CLOSE]
+    return [PROMPT, ACTION, tool, ACTION, len(SECOND), ACTION, len(CLOSE)]
 
 
 def masks(tool):
@@ -66,195 +84,185 @@ def credit(unit, gamma, turn_gamma, tool):
     return found[sampled].tolist()
 
 
-def figure():
-    """Left the row of tokens, its marks and credits; right credit over verbosity."""
-    fig, (row, right) = canvas(1, 2, width=4.0, height=2.7, bottom=0.4)
-    row.set(xlim=(-0.6, WIDTH - 0.4), ylim=(-0.52, 1.2), xlabel="$t$", ylabel="$G_t$")
-    row.set_yticks([0, 0.5, 1])
-    row.set_xticks(range(0, WIDTH, 5))
-    row.spines["left"].set_bounds(0, 1)
+def share(unit, gamma, tool):
+    """Credit (功劳) when `gamma` is the discount of one step, a turn or a token."""
+    return credit(unit, 1.0 if unit == "k" else gamma, gamma, tool)
 
-    def box(color, hatch):
-        """A token; where it stands is set later."""
-        style = {"facecolor": color, "edgecolor": COLORS["grey"], "lw": 0.6}
-        return row.add_patch(Rectangle((0, 0), 0.9, 0.16, hatch=hatch, **style))
 
-    lengths = pieces(max(TOOL))
-    rows = []  # for every piece its boxes
-    for place, count in enumerate(lengths):
-        look = (COLORS["sky"], None) if place % 2 else ("none", "////")
-        rows.append([box(*look) for _ in range(count)])
-    live = TURNS * ACTION
-    bars = {
-        unit: [
-            row.add_patch(Rectangle((0, 0), 0.66, 0, facecolor=COLORS[color], lw=0))
-            for _ in range(live)
-        ]
-        for unit, color in UNITS.items()
-    }
-    style = {"linestyle": "none", "markersize": 5}
-    (right_marks,) = row.plot(
-        [0] * live, [LOW] * live, "o", color=COLORS["ink"], **style
-    )
-    (wrong_marks,) = row.plot(
-        [0] * TURNS, [LOW] * TURNS, "X", color=COLORS["vermilion"], **style
-    )
-    (missed,) = row.plot(
-        [0] * TURNS,
-        [LOW] * TURNS,
-        "o",
-        markerfacecolor="none",
-        markeredgecolor=COLORS["vermilion"],
-        **style,
-    )
+def faults(tool, shift):
+    """Places that are trained by mistake, and places that are missed (错、漏)."""
+    sampled, _ = masks(tool)
+    trained = sampled.roll(shift, 1)
+    wrong, lost = trained & ~sampled, sampled & ~trained
+    return tuple(found[0].nonzero().ravel().tolist() for found in (wrong, lost))
+
+
+def chips(unit, tool, shift, gamma):
+    """All tokens in the order in which they were written, as chips."""
+    sampled, _ = masks(tool)
+    trained = sampled.roll(shift, 1)[0].tolist()
+    wrong, lost = faults(tool, shift)
+    given = iter(share(unit, gamma, tool))
+    words = [*ASKED]
+    for action, seen in zip(ACTIONS, (SAYS[:tool], SECOND, CLOSE), strict=True):
+        words += [*action, *seen]
+    found = []
+    for place, (word, own) in enumerate(zip(words, sampled[0].tolist(), strict=True)):
+        worth = next(given) if trained[place] else 0.0
+        writer = "model" if own else "prompt" if place < PROMPT else "env"
+        found.append(
+            chip(
+                word,
+                credit=shade(worth),
+                push=worth,
+                trained=trained[place],
+                who=writer,
+                look="sel" * (place in wrong + lost),
+            )
+        )
+    return found
+
+
+def rows(L, unit, tool, shift, gamma):
+    """A row for the prompt and one for each turn, the credit of the turn at its end."""
+    tokens = chips(unit, tool, shift, gamma)
+    firsts = share(unit, gamma, tool)[::ACTION]
     names = [
-        row.text(0, -0.46, f"$a_{k + 1}$", ha="center", color=COLORS["blue"])
-        for k in range(TURNS)
+        (("提示", "prompt"), ("填 + 和 −", "put in + and −")),
+        (("第 1 轮", "turn 1"), ("计算器回话", "the calculator replies")),
+        (("第 2 轮", "turn 2"), ("再算一次", "once more")),
+        (("第 3 轮", "turn 3"), ("作答，得 1 分", "the response, paid 1")),
     ]
-    tool_name = row.text(0, -0.46, "$n$", ha="center", color=COLORS["grey"])
-    (reward,) = row.plot([0], [1.1], "*", color=COLORS["orange"], markersize=9)
-    right.set(xlim=(0.6, max(TOOL) + 0.4), ylim=(0, 1.2), xlabel="$n$")
-    right.set_ylabel("$G$")
-    lines = {}
-    for place, (unit, color) in enumerate(UNITS.items()):
-        (lines[unit],) = right.plot(TOOL, [0.0] * len(TOOL), color=COLORS[color])
-        right.text(8.2 + 0.9 * place, 1.08, f"${unit}$", color=COLORS[color])
-    (here,) = right.plot([0], [0], "o", color=COLORS["ink"], markersize=7)
-    last = {}
-
-    def changed(what, *key):
-        """Whether artists of this kind must move: drawing is what takes the time."""
-        moved, last[what] = last.get(what) != key, key
-        return moved
-
-    def lay_out(tool):
-        starts, at = [], 0
-        for boxes, count in zip(rows, pieces(tool), strict=True):
-            starts.append(at)
-            for place, token in enumerate(boxes):
-                token.set_xy((at + place - 0.45, GROUND - 0.04))
-                token.set_visible(place < count)
-            at += count
-        for text, start in zip(names, starts[1::2], strict=True):
-            text.set_x(start + (ACTION - 1) / 2)
-        tool_name.set_x(starts[2] + (tool - 1) / 2)
-
-    def mark(sampled, trained):
-        """The marks under the row; returns how many are wrong, how many missing."""
-        counts = []
-        for marks, where, size in (
-            (right_marks, trained & sampled, live),
-            (wrong_marks, trained & ~sampled, TURNS),
-            (missed, sampled & ~trained, TURNS),
-        ):
-            places = where[0].nonzero().ravel().tolist()
-            marks.set_visible(bool(places))
-            if places:  # always as many points
-                marks.set_xdata(places + places[: size - len(places)])
-            counts.append(len(places))
-        return counts[1:]
-
-    def update(unit="t", tool=6, shift=0, gamma=0.9, turn_gamma=0.7):
-        tool, shift = int(tool), int(shift)
-        sampled, _ = masks(tool)
-        trained = sampled.roll(shift, 1)
-        places = trained[0].nonzero().ravel().tolist()
-        if changed("row", tool):
-            lay_out(tool)
-        if changed("marks", tool, shift):
-            last["counts"] = mark(sampled, trained)
-            reward.set_xdata([places[-1]])
-        for u, group in bars.items():
-            gammas = (gamma, turn_gamma if u == "k" else 1.0)
-            if changed(f"bars {u}", tool, shift, gammas, u == unit):
-                heights = credit(u, *gammas, tool)
-                for bar, place, height in zip(group, places, heights, strict=True):
-                    bar.set_bounds(place - 0.33, 0, 0.66, height)
-                    bar.set_visible(u == unit)
-            if changed(f"line {u}", gammas, u == unit):
-                lines[u].set_ydata([credit(u, *gammas, n)[0] for n in TOOL])
-                lines[u].set_alpha(1 if u == unit else 0.35)
-        found = credit(unit, gamma, turn_gamma, tool)
-        here.set_data([tool], [found[0]])
-        wrong, lost = last["counts"]
-        return {
-            "first": found[0],
-            "second": found[ACTION],
-            "third": found[2 * ACTION],
-            "wrong": wrong,
-            "lost": lost,
-        }
-
-    return fig, update
+    cuts = [PROMPT]
+    for seen in (tool, len(SECOND), len(CLOSE)):
+        cuts.append(cuts[-1] + ACTION + seen)
+    found = []
+    for k, ((name, what), end) in enumerate(zip(names, cuts, strict=True)):
+        cells = tokens[cuts[k - 1] if k else 0 : end]
+        blank = [chip("", look="plain", trained=False)] * (WIDTH - len(cells))
+        worth = written(firsts[k - 1]) if k else ""
+        found.append(
+            row(
+                L(name),
+                [*cells, *blank],
+                worth,
+                sub=L(what),
+                end_sub=L("功劳", "credit") if k else "",
+                look="up",
+            )
+        )
+    return stack(*found)
 
 
-EXPLORER = Explorer(
-    figure,
+def curve(L, unit, tool, gamma):
+    """Credit of the first token over the length of the tool's output."""
+    plot = Plot(
+        x=(0, 11),
+        y=(0, 1.08),
+        x_name=L("工具回几个词元", "tokens that the tool returns"),
+        y_name=L("第一个词元的功劳", "credit of the first token"),
+        x_ticks=[1, 4, 6, 8, 10],
+        y_ticks=[0, 0.5, 1],
+        height=150,
+    )
+    for each in UNITS:
+        points = [(n, share(each, gamma, n)[0]) for n in TOOL]
+        plot.line(points, "ink" if each == unit else "old thin")
+    plot.dot(tool, share(unit, gamma, tool)[0], "sel")
+    plot.drag(x=("tool", TOOL))
+    return plot
+
+
+def draw(L, unit, tool, shift, gamma):
+    first = written(share(unit, gamma, tool)[0])
+    says = {
+        "t": L(
+            f"工具的 {tool} 个词元各算一步，第一轮离奖励就更远：功劳 {first}。",
+            f"Each of the tool's {tool} tokens is a step, and moves the reward away.",
+        ),
+        "m": L(
+            f"只数策略写的词元：工具说几个都一样，第一轮的功劳总是 {first}。",
+            f"Only the policy's tokens are steps: turn 1 gets {first} anyway.",
+        ),
+        "k": L(
+            "只数轮次：一轮之内三个词元功劳相同，工具说几个都一样。",
+            "Only turns are steps: the three tokens of a turn get the same.",
+        ),
+    }[unit]
+    if shift:
+        says = L(
+            "掩码错开一位：每轮漏掉第一个动作词元，却训练了环境的第一个词元。",
+            "Off by one: each turn's first token is missed, one of the tool's trained.",
+        )
+    return scene(
+        side(
+            stack(
+                rows(L, unit, tool, shift, gamma),
+                legend(
+                    ("up chip", L("策略写的，训练", "by the policy, trained")),
+                    ("wash", L("环境写的", "by the environment")),
+                    ("up bar", L("功劳", "credit")),
+                    ("sel line", L("掩码错了", "mask is wrong")),
+                ),
+            ),
+            stack(
+                curve(L, unit, tool, gamma),
+                caption(
+                    L(
+                        "粗线是现在的数法；从下往上：每个词元，动作词元，轮次。",
+                        "Thick: now. From below: every token, action tokens, turns.",
+                    )
+                ),
+            ),
+            shares=(1.6, 1),
+        ),
+        says=says,
+    )
+
+
+FIGURE = Figure(
+    draw,
     dials=[
         Dial(
             "unit",
-            [*UNITS],
-            start="t",
-            symbol="u",
-            name={
-                "zh": "折扣的单位：t 词元，m 动作词元，k 轮次",
-                "en": "unit of discount: t any token, m action token, k turn",
-            },
+            list(UNITS),
+            "t",
+            ("一步是", "a step is"),
             fmt="",
+            kind="choice",
+            options=list(UNITS.values()),
         ),
-        Dial(
-            "tool",
-            TOOL,
-            start=6,
-            symbol="n",
-            name={"zh": "工具输出的词元数", "en": "tokens of the tool's output"},
-            fine=False,
-        ),
+        Dial("gamma", GAMMAS, 0.9, ("每步的折扣", "discount per step"), "γ"),
+        Dial("tool", TOOL, 6, ("工具回的词元", "the tool's tokens"), "n", fine=False),
         Dial(
             "shift",
             [0, 1],
-            start=0,
-            symbol="s",
-            name={"zh": "掩码错开几位", "en": "mask shifted by"},
-        ),
-        Dial(
-            "gamma",
-            TOKEN_GAMMAS,
-            start=0.9,
-            symbol="γ",
-            name={"zh": "每个词元的折扣", "en": "discount per token"},
-        ),
-        Dial(
-            "turn_gamma",
-            TURN_GAMMAS,
-            start=0.7,
-            symbol="Γ",
-            name={"zh": "每轮的折扣", "en": "discount per turn"},
+            0,
+            ("掩码错开一位", "mask off by one"),
+            kind="toggle",
         ),
     ],
-    title={
-        "zh": "三轮轨迹：哪些词元被训练，各得多少功劳",
-        "en": "Three turns: which tokens are trained, and what credit they get",
-    },
-    readout={
-        "zh": "三轮的第一个被训练词元的回报：{first:.3f}，{second:.3f}，{third:.3f}；"
-        "被训练的环境词元 {wrong:.0f} 个，漏掉的动作词元 {lost:.0f} 个",
-        "en": "return of the first trained token of each turn: {first:.3f}, "
-        "{second:.3f}, {third:.3f}; tokens of the environment trained: {wrong:.0f}, "
-        "action tokens missed: {lost:.0f}",
-    },
-    alt={
-        "zh": "左图：三轮轨迹的一排词元，蓝色方块是策略采样的动作，斜线灰块是环境写的。"
-        "下方黑点标出被训练的词元，橙红叉标出误训练的环境词元，空圈标出漏掉的动作词元；"
-        "上方柱子是每个被训练词元的回报，星号是奖励所在。"
-        "右图：第一个被训练词元的回报随工具输出长度的变化，按所有词元、按动作词元、"
-        "按轮次三种计步各一条线，当前的一条加深。",
-        "en": "Left: a three-turn trajectory as a row of tokens, blue boxes sampled by "
-        "the policy, hatched grey boxes written by the environment. Black dots below "
-        "mark trained tokens, vermilion crosses tokens of the environment trained by "
-        "mistake, open circles action tokens missed; bars above are the return of each "
-        "trained token, a star the reward. Right: the return of the first such token "
-        "against the length of the tool's output, one line for each unit of the "
-        "discount, the present one strong.",
-    },
+    title=(
+        "折扣只数策略写的，工具再啰嗦，也拿不走前面动作的功劳",
+        "Count only what the policy wrote, and a talkative tool takes no credit away",
+    ),
+    alt=(
+        "提示和三轮各一行词元：每轮先是策略写的三个词元，带框，柱高是功劳；后面是环境写的，"
+        "不训练。旁边：第一个词元的功劳随工具输出长度的变化，三种数法各一条线。",
+        "A row of tokens for the prompt and for each of three turns: three tokens of "
+        "the policy with a ring and a bar for their credit, then the environment's, "
+        "not trained. Beside them the credit of the first token over the length of the "
+        "tool's output, a line for each way to count.",
+    ),
+    presets=[
+        Preset(("数所有词元", "every token"), unit="t", gamma=0.9, tool=6, shift=0),
+        Preset(("工具只回一个", "a terse tool"), unit="t", gamma=0.9, tool=1, shift=0),
+        Preset(
+            ("工具很啰嗦", "a talkative one"), unit="t", gamma=0.9, tool=10, shift=0
+        ),
+        Preset(("数动作词元", "action tokens"), unit="m", gamma=0.9, tool=10, shift=0),
+        Preset(("数轮次", "turns"), unit="k", gamma=0.7, tool=10, shift=0),
+        Preset(("掩码错开一位", "mask off by one"), unit="m", gamma=1.0, shift=1),
+    ],
+    wide=True,
 )
