@@ -61,7 +61,7 @@ def paint(live: Element, title: str = "") -> bytes:
 def inks() -> Image.Image:
     """The few colours of a picture, which keep it small: the contract's own."""
     colors = palette()
-    names = ("ink", "muted", "old", "line", "wash", "mark")
+    names = ("ink", "muted", "old", "line", "wash", "mark", "alt")
     found = ["#ffffff", mix(colors["muted"], "#ffffff", 0.5)]
     found += [colors[name] for name in names]
     for role in ("up", "down"):
@@ -247,7 +247,8 @@ class Painter:
         heads = "heads" in names
         up = 2 if heads or "down" in names else 26 if "tall" in names else 16
         down = 2 if heads or "up" in names else 26 if "tall" in names else 16
-        first, last = x + 0.2 * width, x + 0.89 * width
+        room = max(0.11 * width, LETTER * 12 * len(words_of(end[0])) + 8)
+        first, last = x + 0.2 * width, x + width - room
         step = (last - first) / len(cells)
         size = min(13 if heads else 11, 0.9 * step / LETTER / 2)
         size = max(size, min(9.5, step / LETTER))
@@ -308,7 +309,9 @@ class Painter:
                 if "off" in kinds:
                     self.hatch(px, py, pw, ph)
                 else:
-                    self.box(px, py, pw, ph, color(kinds), z=1)
+                    face = color(kinds)
+                    face = mix(face, "#ffffff", 0.3) if "pale" in kinds else face
+                    self.box(px, py, pw, ph, face, z=1)
                 self.text(px + pw / 2, py + ph / 2, words_of(part), 11, ha="center")
             elif "arrow" in kinds:
                 self.arrow(kinds, px, py, pw, ph)

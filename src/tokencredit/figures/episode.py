@@ -60,6 +60,12 @@ EPISODES = {  # per environment the seed of its instance, per episode noise and 
         ],
     ),
 }
+NAMES = {
+    "Bandit": ("老虎机", "Bandit"),
+    "FrozenLake": ("冰湖", "FrozenLake"),
+    "Sokoban": ("推箱子", "Sokoban"),
+    "WebShop": ("网店", "WebShop"),
+}
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 SIGNS = dict(zip(MOVES, "←↓→↑", strict=True))
 PLAYER = "PX!@+"
@@ -214,7 +220,7 @@ def draw_keys(L, plot, env):
         plot.text(6.15, 5.2 - 0.75 * k, words, align="left", show=bool(keys))
     for k, (words, look) in enumerate(
         [
-            (L("箭头：想走的方向", "arrow: the move meant"), ""),
+            (L("箭头：想走的方向", "arrow: move meant"), ""),
             (L("蓝：照走了", "blue: it went so"), "up"),
             (L("橙：滑了或没动", "orange: it did not"), "down"),
         ]
@@ -295,9 +301,18 @@ def turns(L, frames, step, worth, largest):
             look="" if mine else "plain",
         )
         found.append(
-            row(str(turn), [token], reward(paid) if mine else "\u00a0", look="slim")
+            row(str(turn), [token], reward(paid) if mine else "–", look="slim heads")
         )
     return stack(*found)
+
+
+def tabs(L, env):
+    """The four environments, one of them open."""
+    found = [
+        card(L(words), pick=("env", k), pressed=env == name)
+        for k, (name, words) in enumerate(NAMES.items())
+    ]
+    return grid(*found, columns=len(NAMES))
 
 
 def cards(L, env, play, step):
@@ -339,13 +354,23 @@ def draw(L, env, play, step):
     elif frame["terminated"]:
         state = L("成功", "won") if frame["won"] else L("失败", "lost")
     return scene(
+        tabs(L, env),
         side(
-            stack(cards(L, env, play, step), plot),
             stack(
                 caption(
                     L(
-                        "每轮的回复与它自己的奖励；底色是这一轮的功劳",
-                        "Each turn's response, its own reward; the fill is its credit",
+                        "同一个起点的三局，点一局来看",
+                        "Three episodes from one start; click one",
+                    )
+                ),
+                cards(L, env, play, step),
+                plot,
+            ),
+            stack(
+                caption(
+                    L(
+                        "每轮的回答与它自己的奖励；底色是这一轮的功劳",
+                        "Response, own reward; the fill is the turn's credit",
                     )
                 ),
                 turns(L, frames, now, own if done else 0.0, largest),
@@ -356,7 +381,7 @@ def draw(L, env, play, step):
                     )
                 ),
             ),
-            shares=(1, 1.1),
+            shares=(1.2, 1),
         ),
         tiles=[
             tile(
@@ -367,13 +392,13 @@ def draw(L, env, play, step):
             tile(
                 L("这一步的奖励", "reward now"),
                 reward(frame["reward"]),
-                L("环境给的", "paid"),
+                "",
             ),
             tile(L("整局累计", "return so far"), number(frame["total"]), state),
             tile(
-                L("每轮的功劳", "credit of a turn"),
+                L("每轮的功劳", "credit"),
                 number(own, sign=True) if done else "–",
-                L("三局比出来", "of the group"),
+                L("三局相比", "in the group"),
                 look=("up" if own > 0 else "down") if done else "old",
             ),
         ],
@@ -389,13 +414,7 @@ FIGURE = Figure(
             "Sokoban",
             ("环境", "environment"),
             fmt="",
-            kind="choice",
-            options=[
-                ("老虎机", "Bandit"),
-                ("冰湖", "FrozenLake"),
-                ("推箱子", "Sokoban"),
-                ("网店", "WebShop"),
-            ],
+            kind="hidden",
         ),
         Dial("play", [1, 2, 3], 2, ("同组的哪一局", "which episode"), kind="hidden"),
         Dial("step", [*range(STEPS + 1)], STEPS, ("第几步", "step"), kind="time"),
@@ -425,5 +444,10 @@ FIGURE = Figure(
         Preset(("选了龙，没得分", "an unpaid dragon"), env="Bandit", play=3, step=2),
         Preset(("买了四成对的", "a partial buy"), env="WebShop", play=2, step=5),
     ],
+    note=(
+        "功劳：三局的总奖励在组内标准化，一局里的每一轮都一样（StarPO，没有价值网络）。",
+        "Credit: the returns of the three, standardised in their group, and the same "
+        "for every turn (StarPO without a critic).",
+    ),
     wide=True,
 )

@@ -79,6 +79,13 @@ def gigabytes(value):
     return number(value, 0 if value >= 100 else 1 if value >= 1 else 2)
 
 
+def amount(value):
+    """The same with its unit."""
+    if value < 1000:
+        return gigabytes(value) + " GB"
+    return number(value / 1000, 1 if value < 100_000 else 0) + " TB"
+
+
 def card_of(L, held):
     """What one card must hold, network after network, and the room it has."""
     total = sum(map(sum, held))
@@ -155,17 +162,17 @@ def draw(L, networks, size, devices, stage):
             shares=(1.1, 1),
         ),
         tiles=[
-            tile(L("每张卡", "on each card"), gigabytes(total) + " GB"),
+            tile(L("每张卡", "per card"), amount(total)),
             tile(
-                L("其中优化器", "optimizer's part"),
+                L("其中优化器", "optimizer"),
                 f"{number(100 * states / total, 0)}%",
             ),
             tile(
-                L("超出", "too much by") if over else L("还空", "room left"),
-                gigabytes(abs(ROOM - total)) + " GB",
+                L("超出", "too much") if over else L("还空", "room left"),
+                amount(abs(ROOM - total)),
                 look="down" if over else "up",
             ),
-            tile(L("全部卡合计", "on all cards"), gigabytes(total * devices) + " GB"),
+            tile(L("全部卡", "all cards"), amount(total * devices)),
         ],
     )
 
@@ -177,14 +184,14 @@ FIGURE = Figure(
             "networks",
             list(NETWORKS),
             "PPO",
-            ("有哪些网络", "which networks"),
+            ("算法，几个网络", "algorithm, networks"),
             fmt="",
             kind="choice",
             options=[
-                ("PPO", "PPO"),
-                ("GRPO，参考，奖励模型", "GRPO, ref, reward"),
-                ("GRPO，参考", "GRPO, ref"),
-                ("GRPO", "GRPO"),
+                ("PPO，4", "PPO, 4"),
+                ("GRPO，3", "GRPO, 3"),
+                ("GRPO，2", "GRPO, 2"),
+                ("GRPO，1", "GRPO, 1"),
             ],
         ),
         Dial(

@@ -26,7 +26,7 @@ TOOL = [1, 2, 4, 6, 8, 10]  # tokens of the tool's first output
 ASKED = "9□5□7=11?"
 ACTIONS = [("9", "−", "5"), ("4", "+", "7"), ("−", "+", "$")]
 SAYS = ("4", ";", "ok", ",", "3", "ms", ",", "no", "err", ".")  # as far as it talks
-SECOND, CLOSE = ("11", ";"), ("✓",)
+SECOND, CLOSE = ("1", "1"), ("✓",)
 PROMPT, ACTION, TURNS = len(ASKED), 3, 3
 WIDTH = ACTION + len(SAYS)  # cells of a row
 UNITS = {  # what takes a step of the discount
@@ -178,7 +178,7 @@ def draw(L, unit, tool, shift, gamma):
     says = {
         "t": L(
             f"工具的 {tool} 个词元各算一步，第一轮离奖励就更远：功劳 {first}。",
-            f"Each of the tool's {tool} tokens is a step, and moves the reward away.",
+            f"The tool's tokens are steps too: after {tool}, turn 1 gets {first}.",
         ),
         "m": L(
             f"只数策略写的词元：工具说几个都一样，第一轮的功劳总是 {first}。",
@@ -192,7 +192,7 @@ def draw(L, unit, tool, shift, gamma):
     if shift:
         says = L(
             "掩码错开一位：每轮漏掉第一个动作词元，却训练了环境的第一个词元。",
-            "Off by one: each turn's first token is missed, one of the tool's trained.",
+            "Off by one: each turn's first token is missed, the environment's trained.",
         )
     return scene(
         side(
