@@ -4,6 +4,7 @@ import functools
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -128,7 +129,7 @@ def rows(L, unit, tool, shift, gamma):
     tokens = chips(unit, tool, shift, gamma)
     firsts = share(unit, gamma, tool)[::ACTION]
     names = [
-        (("提示", "prompt"), ("填 + 和 −", "put in + and −")),
+        (terms("prompt"), ("填 + 和 −", "put in + and −")),
         (("第 1 轮", "turn 1"), ("计算器回话", "the calculator replies")),
         (("第 2 轮", "turn 2"), ("再算一次", "once more")),
         (("第 3 轮", "turn 3"), ("作答，得 1 分", "the response, paid 1")),
