@@ -239,8 +239,9 @@ FIGURE = Figure(
             "shift",
             [0, 1],
             0,
-            ("掩码错开一位", "mask off by one"),
-            kind="toggle",
+            ("掩码", "mask"),
+            kind="choice",
+            options=[("对齐", "aligned"), ("错开一位", "off by one")],
         ),
     ],
     title=(
