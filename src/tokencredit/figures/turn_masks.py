@@ -31,9 +31,9 @@ SECOND, CLOSE = ("1", "1"), ("✓",)
 PROMPT, ACTION, TURNS = len(ASKED), 3, 3
 WIDTH = ACTION + len(SAYS)  # cells of a row
 UNITS = {  # what takes a step of the discount
-    "t": ("每个词元", "every token"),
-    "m": ("动作词元", "action tokens"),
-    "k": ("轮次", "turns"),
+    "t": ("词元", "token"),
+    "m": ("动作词元", "action"),
+    "k": ("轮次", "turn"),
 }
 
 
@@ -193,7 +193,7 @@ def draw(L, unit, tool, shift, gamma):
     if shift:
         says = L(
             "掩码错开一位：每轮漏掉第一个动作词元，却训练了环境的第一个词元。",
-            "Off by one: each turn's first token is missed, the environment's trained.",
+            "Off by one: the first token of a turn is missed, a foreign one trained.",
         )
     return scene(
         side(
