@@ -31,9 +31,9 @@ SECOND, CLOSE = ("1", "1"), ("✓",)
 PROMPT, ACTION, TURNS = len(ASKED), 3, 3
 WIDTH = ACTION + len(SAYS)  # cells of a row
 UNITS = {  # what takes a step of the discount
-    "t": ("词元", "token"),
+    "t": terms("token"),
     "m": ("动作词元", "action"),
-    "k": ("轮次", "turn"),
+    "k": terms("turn"),
 }
 
 
@@ -193,7 +193,8 @@ def draw(L, unit, tool, shift, gamma):
     if shift:
         says = L(
             "掩码错开一位：每轮漏掉第一个动作词元，却训练了环境的第一个词元。",
-            "Off by one: the first token of a turn is missed, a foreign one trained.",
+            "Off by one: each turn's first token is missed, and one "
+            "of the environment's is trained.",
         )
     return scene(
         side(
@@ -239,7 +240,7 @@ FIGURE = Figure(
             "shift",
             [0, 1],
             0,
-            ("掩码", "mask"),
+            terms("mask"),
             kind="choice",
             options=[("对齐", "aligned"), ("错开一位", "off by one")],
         ),
