@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -115,7 +116,7 @@ FIGURE = Figure(
             "size",
             SIZES,
             8,
-            ("组大小", "group size"),
+            terms("group_size"),
             "G",
             kind="choice",
             options=[(str(g),) * 2 for g in SIZES],

@@ -8,6 +8,7 @@ from explorer import Dial, Figure, Plot, Preset, legend, number, scene, stack, t
 from tokencredit import soft_overlong
 
 ROOM = 20480  # tokens that the engine may write
+EDGE = 22528  # of the drawing
 LIMITS = [16384, 20480]
 CACHES = [1024, 2048, 4096, 8192]
 LENGTHS = [4096, *range(8192, ROOM + 1, 1024)]
@@ -31,7 +32,7 @@ def draw(L, limit, cache, length, pays):
     good, bad = PAYS[pays]
     begin, here = limit - cache, penalty(length, limit, cache)
     plot = Plot(
-        x=(0, ROOM),
+        x=(0, EDGE),
         y=(-2.2, 1.5),
         x_name=L("回答的词元数", "tokens of the response"),
         y_name=L("判分加上惩罚", "verdict plus penalty"),
@@ -39,7 +40,8 @@ def draw(L, limit, cache, length, pays):
         y_ticks=[-2, -1, 0, 1],
         height=230,
     )
-    plot.area(begin, limit, -2.2, 1.5, "old")
+    plot.area(begin, limit, -2.2, 1.5, "old pale")
+    plot.area(ROOM, EDGE, -2.2, 1.5, "off")
     plot.rule(y=0)
     plot.line([(n, good + bare(n, limit, cache)) for n in GRID], "old dashed")
     for base, look in ((good, "up"), (bad, "down")):
@@ -52,8 +54,9 @@ def draw(L, limit, cache, length, pays):
     plot.drag(**ends)
     plot.grip((length, -2.2), **ends)
     keys = legend(
-        ("old", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
+        ("wash", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
         ("old line dashed", L("答对，没有下限的写法", "correct, without a floor")),
+        ("off", L("超出生成上限", "beyond the generation limit")),
     )
     return scene(
         stack(plot, keys),
