@@ -86,7 +86,8 @@ def draw(L, rho, chance, method):
             "off",
             show=bool(step and begin < RIGHT),
         )
-        plot.line([(0, 0), (last, sign * min(last, TOP))], "old thin dashed")
+        free = min(last, TOP)
+        plot.line([(0, 0), (free, sign * free)], "old thin dashed")
         plot.line(curve(method, chance, sign), look)
     plot.rule(y=0)
     plot.rule(x=1, look="dashed")
@@ -160,10 +161,10 @@ FIGURE = Figure(
             "chance",
             CHANCES,
             0.1,
-            ("采样时的概率", "probability when sampled"),
+            ("采样时的概率", "its chance when sampled"),
             "",
-            kind="choice",
-            options=[(f"{x:g}",) * 2 for x in CHANCES],
+            fmt=".2f",
+            fine=False,
         ),
     ],
     title=(
