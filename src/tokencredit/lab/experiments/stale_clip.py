@@ -39,7 +39,7 @@ EXPERIMENT = Experiment(
     chapter=12,
     question={
         "zh": "采样器每八次迭代换一次权重时，固定裁剪与自适应裁剪差多少？",
-        "en": "A sampler refreshed every 8 iterations: a fixed clip, or an adaptive one?",
+        "en": "The sampler is refreshed every 8 iterations: fixed or adaptive clip?",
     },
     variants=tuple({"clip": name} for name in ROWS),
     run=run,
