@@ -23,6 +23,7 @@ SHORT = (2, 3, 2)  # units of time that three of four responses take
 LONGS = (3, 6, 12)  # and the fourth
 NONE = 9  # no limit: more versions than fit into the picture
 LIMITS = (0, 1, 2, NONE)
+DEEP = 8  # waiting responses that fill the height of the queue
 MOST = (16, 14)  # bars of a lane, updates: room in the drawing
 
 
@@ -51,9 +52,10 @@ def timeline(limit, longest, swap):
         swap: new weights reach a response that is half written.
 
     Returns:
-        responses, and updates as pairs of start and end.
+        responses, updates as pairs of start and end, and for each unit of time how
+        many finished responses wait in the queue.
     """
-    slots, begun, finished = [None] * LANES, [], []
+    slots, begun, finished, queue = [None] * LANES, [], [], []
     updates, taken, busy = [], {}, 0
     for now in range(END):
         if updates and updates[-1][1] == now:
@@ -73,6 +75,7 @@ def timeline(limit, longest, swap):
                 finished = [k for k in finished if k not in taken]
                 updates.append((now, now + UPDATE))
                 busy = 1
+        queue.append(len(finished))
         version = sum(end <= now for _, end in updates)
         for lane in range(LANES):
             if slots[lane] is None and len(begun) // BATCH <= version + limit:
@@ -86,12 +89,12 @@ def timeline(limit, longest, swap):
         seen = [sum(e <= t for _, e in updates) if swap else version for t in wrote]
         ages = tuple(taken[k] - v for v in seen) if k in taken else ()
         responses.append(Response(lane, start, end, version, taken.get(k), ages))
-    return responses, updates
+    return responses, updates, queue
 
 
 def summary(limit, longest, swap):
     """Shares of time that samplers and trainer work, mean and largest age."""
-    responses, updates = timeline(limit, longest, swap)
+    responses, updates, _ = timeline(limit, longest, swap)
     wrote = sum(min(r.end, END) - r.start for r in responses)
     trained = sum(min(end, END) - start for start, end in updates)
     ages = [age for r in responses for age in r.ages]
@@ -104,15 +107,15 @@ def summary(limit, longest, swap):
 
 
 def draw(L, limit, longest, swap):
-    responses, updates = timeline(limit, longest, swap)
+    responses, updates, queue = timeline(limit, longest, swap)
     plot = Plot(
         x=(0, END),
-        y=(-1.5, LANES),
+        y=(-2, LANES),
         x_name=L("时间", "time"),
-        y_name=L("一行一条正在写的回答", "one response being written per row"),
+        y_name=L("四个采样器，队列，训练引擎", "four samplers, queue, trainer"),
         x_ticks=[0, 12, 24, 36],
         y_ticks={},
-        height=230,
+        height=250,
     )
     for lane in range(LANES):
         mine = [r for r in responses if r.lane == lane and r.start < END]
@@ -126,14 +129,18 @@ def draw(L, limit, longest, swap):
             oldest = max(r.ages, default=0)
             look = "boxed strong" if oldest else "boxed"
             words = "" if r.used is None or not there else str(oldest)
-            plot.text((r.start + right) / 2, y + 0.5, words, look)
+            plot.text((r.start + right) / 2, y + 0.5, words, look, show=bool(words))
+    steps = [(now + end, n) for now, n in enumerate(queue) for end in (0, 1)]
+    deep = [(now, -0.85 + 0.7 * min(n / DEEP, 1)) for now, n in steps]
+    plot.fill([(0, -0.85), *deep, (END, -0.85)], "old")
+    plot.rule(y=-0.85)
     for k in range(MOST[1]):
         there = k < len(updates)
         start, end = updates[k] if there else (0, 1)
-        plot.area(start, min(end, END), -1.3, -0.4, "sel", show=there)
+        plot.area(start, min(end, END), -1.85, -1.05, "sel", show=there)
         crossing = there and swap and end < END
-        top = LANES if crossing else -0.4
-        points = [(min(end, END), -1.3), (min(end, END), top)]
+        top = LANES if crossing else -1.05
+        points = [(min(end, END), -1.85), (min(end, END), top)]
         plot.line(points, "ink thin", show=there)
     busy, trained, mean, oldest = summary(limit, longest, swap)
     how = L(
@@ -157,6 +164,7 @@ def draw(L, limit, longest, swap):
                     ),
                 ),
                 ("old chip", L("还没有用到", "not used yet")),
+                ("old", L("队列里等着的条数", "responses in the queue")),
                 ("sel", L("训练引擎的更新", "updates of the trainer")),
             ),
         ),
@@ -215,9 +223,9 @@ FIGURE = Figure(
     ),
     alt=(
         "一条时间线。上面四行是同时写的回答，长短不一，数字是训练引擎用到它时的陈旧度；"
-        "下面一行是训练引擎的更新。",
+        "下面是队列里等着的条数和训练引擎的更新。",
         "A timeline. Four rows of responses being written, some long, with their "
-        "staleness when the trainer uses them; below them the updates of the trainer.",
+        "staleness when the trainer uses them; below them the queue and the updates.",
     ),
     presets=[
         Preset(("谁也不等", "nobody waits"), limit=NONE, longest=12, swap=0),

@@ -22,6 +22,7 @@ from tokencredit import ALGORITHMS
 COUNT = 400  # tokens of either sign, at the quantiles of their ratio
 BINS = 26  # of the ratio, from 0 to TOP
 TOP = 2.6
+HEIGHT = 0.1  # of the axis; taller bars end there
 RELEASED, UNCLIPPED = 0, 1
 RULES = ("BAPO", "BAPO, un-clipped")
 SHARES = [round(0.05 * k, 2) for k in range(2, 13)]
@@ -104,7 +105,7 @@ def draw(L, rule, positive, spread):
     )
     tokens = Plot(
         x=(0, TOP),
-        y=(-0.2, 0.2),
+        y=(-HEIGHT, HEIGHT),
         x_name=L("比率 ρ", "ratio ρ"),
         y_name=L("词元的份额", "share of tokens"),
         x_ticks=[0, 0.6, 1, 2],
@@ -115,12 +116,12 @@ def draw(L, rule, positive, spread):
     counts = torch.histogram(log_ratios(spread).exp().clamp(max=TOP - 0.01), edges)
     for k, mass in enumerate((counts.hist / COUNT).tolist()):
         x0, x1 = edges[k].item() + 0.01, edges[k + 1].item() - 0.01
-        tokens.area(x0, x1, 0, min(positive * mass, 0.2), "up")
-        tokens.area(x0, x1, max((positive - 1) * mass, -0.2), 0, "down")
-    tokens.area(min(high, TOP), TOP, 0, 0.2, "off")
-    tokens.area(0, low, -0.2, 0, "off")
-    tokens.text(TOP - 0.05, 0.17, L("正词元，A > 0", "A > 0"), "up", align="right")
-    tokens.text(TOP - 0.05, -0.17, L("负词元，A < 0", "A < 0"), "down", align="right")
+        tokens.area(x0, x1, 0, min(positive * mass, HEIGHT), "up")
+        tokens.area(x0, x1, max((positive - 1) * mass, -HEIGHT), 0, "down")
+    tokens.area(min(high, TOP), TOP, 0, HEIGHT, "off")
+    tokens.area(0, low, -HEIGHT, 0, "off")
+    tokens.text(TOP - 0.05, 0.085, L("正词元，A > 0", "A > 0"), "up", align="right")
+    tokens.text(TOP - 0.05, -0.085, L("负词元，A < 0", "A < 0"), "down", align="right")
     search = Plot(
         x=(0, MOST),
         y=(0, 0.75),
@@ -235,7 +236,8 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "优势取 ±1，两种词元的比率同分布，平均是 1。",
-        "Advantages are ±1; both signs have the same law of ratios, with mean 1.",
+        "优势取 ±1，两种词元的比率同分布，平均是 1。高过坐标的柱子画到边上为止。",
+        "Advantages are ±1; ratios have the same law for both signs, with mean 1. "
+        "Bars taller than the axis end at its edge.",
     ),
 )

@@ -38,8 +38,8 @@ EXPERIMENT = Experiment(
     name="stale-clip",
     chapter=12,
     question={
-        "zh": "采样器落后八次迭代时，固定裁剪与自适应裁剪差多少？",
-        "en": "The sampler lags eight iterations: a fixed clip, or an adaptive one?",
+        "zh": "采样器每八次迭代换一次权重时，固定裁剪与自适应裁剪差多少？",
+        "en": "The sampler is refreshed every 8 iterations: fixed or adaptive clip?",
     },
     variants=tuple({"clip": name} for name in ROWS),
     run=run,

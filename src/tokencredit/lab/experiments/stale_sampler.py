@@ -49,8 +49,8 @@ EXPERIMENT = Experiment(
     name="stale-sampler",
     chapter=12,
     question={
-        "zh": "采样器落后八次迭代时，哪种裁剪还学得动？",
-        "en": "The sampler lags eight iterations: which clip still learns?",
+        "zh": "采样器每八次迭代换一次权重时，哪种裁剪还学得动？",
+        "en": "A sampler refreshed every 8 iterations: which clip still learns?",
     },
     variants=tuple({"loss": name} for name in ROWS),
     run=run,
