@@ -22,8 +22,7 @@ FIRST_DRAFT = {  # may still show an equation that no cell holds; the list only 
     "10_dapo",
     "11_gspo_cispo",
     "12_bapo",
-    "13_agents",
-    "14_cluster",
+    "15_cluster",
 }
 
 

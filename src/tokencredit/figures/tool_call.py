@@ -1,4 +1,4 @@
-"""A real tool call (工具调用) in a chat template: who wrote each token, who is trained."""
+"""A real tool call (工具调用) in a chat template: who wrote it, what is trained."""
 
 from functools import cache
 
@@ -21,8 +21,10 @@ CALL = (
     ("prompt", ["<|im_start|>", "assistant", "\n"]),
     (
         "model",
-        ["<tool_call>", "\n", '{"name":', ' "calculate",', ' "arguments":']
-        + [' {"expression":', ' "9+5-7"}}', "\n", "</tool_call>", "<|im_end|>"],
+        [
+            *("<tool_call>", "\n", '{"name":', ' "calculate",', ' "arguments":'),
+            *(' {"expression":', ' "9+5-7"}}', "\n", "</tool_call>", "<|im_end|>"),
+        ],
     ),
     ("env", ["\n", "<|im_start|>", "user", "\n", "<tool_response>", "\n", "7"]),
     ("env", ["\n", "</tool_response>", "<|im_end|>", "\n"]),
@@ -81,7 +83,7 @@ def draw(L, rule):
     says = {
         "sampled": L(
             "训练的恰好是抽出来的词元：整个调用，最后的回答，两个结束符。",
-            "Exactly the sampled tokens are trained: the call, the response, both ends.",
+            "Exactly what was sampled is trained: the call, the response, both ends.",
         ),
         "shifted": L(
             "掩码跟着输入走：两段各漏掉第一个词元，却训练了模板的换行。",
@@ -93,7 +95,7 @@ def draw(L, rule):
         ),
         "all": L(
             "连题目和工具的结果也训练：策略会学着自己编造结果。",
-            "Even the prompt and the result are trained: the policy learns to make it up.",
+            "Even prompt and result are trained: the policy learns to make results up.",
         ),
     }[rule]
     return scene(
