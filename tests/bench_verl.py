@@ -1,4 +1,4 @@
-"""The listing of chapter 14 run in verl: a row through its registries, and its own.
+"""The listing of chapter 15 run in verl: a row through its registries, and its own.
 
     peers/bin/python tests/bench_verl.py    # environment: tests/bench-requirements.txt
 
@@ -28,7 +28,7 @@ PAIRS = {
 
 def listing():
     """The Python block of the chapter's English prose."""
-    cells = json.loads((ROOT / "chapters/14_cluster.ipynb").read_text())["cells"]
+    cells = json.loads((ROOT / "chapters/15_cluster.ipynb").read_text())["cells"]
     prose = ["".join(c["source"]) for c in cells if "lang-en" in str(c["metadata"])]
     blocks = re.findall(r"```python\n(.*?)```", "\n".join(prose), re.S)
     (code,) = (block for block in blocks if "register_policy_loss" in block)
@@ -36,7 +36,7 @@ def listing():
 
 
 def main():
-    exec(compile(listing(), "chapter 14", "exec"), {})
+    exec(compile(listing(), "chapter 15", "exec"), {})
     g = torch.Generator().manual_seed(0)
     mask = torch.arange(12) < torch.randint(1, 13, (16, 1), generator=g)
     old = -torch.rand(16, 12, generator=g)

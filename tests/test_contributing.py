@@ -240,7 +240,7 @@ def add_chapter(tree):
         assert f"add to {file}" in done.stdout
     done = python(tree, "-m", "coursebook.notebooks", "check", "chapters/77_twin.ipynb")
     assert done.returncode == 1 and "is on no page: add to _toc.yml" in done.stdout
-    line = "      - file: chapters/14_cluster\n"
+    line = "      - file: chapters/15_cluster\n"
     replace(tree / "_toc.yml", line, f"{line}      - file: chapters/77_twin\n")
     row = "- number: 77\n  arrow: credit\n  zh: 又一章\n  en: A twin\n"
     row += '  asks: {zh: "问什么？", en: "What?"}\n'

@@ -43,7 +43,7 @@ def test_the_listing_for_verl_gives_the_losses_of_the_table(lang, monkeypatch):
     core = ModuleType("verl.trainer.ppo.core_algos")
     core.register_policy_loss = core.register_adv_est = register
     monkeypatch.setitem(sys.modules, core.__name__, core)
-    chapter = json.loads((ROOT / "chapters/14_cluster.ipynb").read_text("utf-8"))
+    chapter = json.loads((ROOT / "chapters/15_cluster.ipynb").read_text("utf-8"))
     (listing,) = (
         text.partition("```python\n")[2].partition("```")[0]
         for cell in chapter["cells"]

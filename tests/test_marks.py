@@ -20,8 +20,6 @@ FIRST_DRAFT = {  # may still show an equation that no cell holds; the list only 
     "08_grpo",
     "09_aggregation",
     "10_dapo",
-    "13_agents",
-    "14_cluster",
 }
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import tensor
 
-SHOWN = "13_agents.ipynb#off-by-one"
+SHOWN = "13_trajectories.ipynb#the-mask-goes-with-the-targets"
 WORDS = {
     "zh": {
         "purpose": "哪些输出参加训练",

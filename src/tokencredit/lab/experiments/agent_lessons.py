@@ -1,4 +1,4 @@
-"""Chapter 13: what the note says of training agents, one dial at a time."""
+"""Chapter 14: seven lessons on training agents, one dial at a time."""
 
 from dataclasses import replace
 from functools import partial
@@ -109,10 +109,10 @@ def chosen(rows, size):
 
 EXPERIMENT = Experiment(
     name="agent-lessons",
-    chapter=13,
+    chapter=14,
     question={
-        "zh": "笔记里的每一条经验，在小模型上成立吗？",
-        "en": "Does each lesson of the note hold in miniature?",
+        "zh": "七条经验，在小模型上各成立吗？",
+        "en": "Does each of seven lessons hold in miniature?",
     },
     variants=tuple(
         {"lesson": lesson, "environment": name, "value": value}

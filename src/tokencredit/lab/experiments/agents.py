@@ -1,4 +1,4 @@
-"""Chapter 13: four games, six kinds of credit, from the same warm start per seed."""
+"""Chapter 14: four games, six kinds of credit, from the same warm start per seed."""
 
 from dataclasses import replace
 from functools import partial
@@ -106,7 +106,7 @@ GROUP = [kind for kind, row in ROWS.items() if not row.critic]
 
 EXPERIMENT = Experiment(
     name="agents",
-    chapter=13,
+    chapter=14,
     question={
         "zh": "四个环境，六种信用分配，各能学到哪里？",
         "en": "Four games, six kinds of credit: how far does each get?",

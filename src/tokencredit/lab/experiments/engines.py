@@ -1,4 +1,4 @@
-"""Chapter 14: the course's loss in TRL's trainer; positions that padding moves.
+"""Chapter 15: the course's loss in TRL's trainer; positions that padding moves.
 
 Every arm starts from the same warm start per seed (its value head left out), sees the
 same number of prompts and makes as many updates. Needs TRL to run, not to be read.
@@ -82,7 +82,7 @@ def apart(rows, one, other):
 
 EXPERIMENT = Experiment(
     name="engines",
-    chapter=14,
+    chapter=15,
     question={
         "zh": "同一个损失放进 TRL，学到的一样吗？",
         "en": "The same loss inside TRL: is the same learned?",
