@@ -23,14 +23,8 @@ from explorer import (
     tile,
 )
 from tokencredit import ALGORITHMS, Algorithm
+from tokencredit.figures._pipeline import STAGES
 
-STAGES = {  # what the arrow leads to
-    "tokens": ("词元", "tokens"),
-    "reward": ("奖励", "reward"),
-    "credit": ("功劳", "credit"),
-    "weight": ("权重", "weight"),
-    "gradient": ("梯度", "gradient"),
-}
 TITLES = ("name", "paper", "url", "parent", "sources")
 CHOICES = [f.name for f in fields(Algorithm) if f.name not in TITLES]
 LINES = 5  # of code, at most
@@ -247,10 +241,15 @@ def line_of(method: Method) -> list[str]:
     return ancestors(method.name)
 
 
+def word_of(L, stage):
+    """A stage of the thread in a language."""
+    return L(STAGES[stage]["zh"], STAGES[stage]["en"])
+
+
 def draw(L, method):
     chosen = METHODS[method]
     rows = []
-    for stage, words in STAGES.items():
+    for stage in list(STAGES)[1:]:
         cards = [
             card(
                 each.name,
@@ -264,7 +263,7 @@ def draw(L, method):
         rows.append(
             h(
                 "div",
-                caption("→ " + L(*words)),
+                caption("→ " + word_of(L, stage)),
                 line(*cards),
                 cls="ex-arrow",
             )
@@ -298,7 +297,7 @@ def draw(L, method):
         ),
         tiles=[
             tile(
-                L("改的是哪一支箭头", "changes the arrow to"), L(*STAGES[chosen.stage])
+                L("改的是哪一支箭头", "changes the arrow to"), word_of(L, chosen.stage)
             ),
             tile(L("在 ALGORITHMS 里", "a row of ALGORITHMS"), has),
             tile(L("十六个库里找到", "found in, of 16 libraries"), str(chosen.ships)),
