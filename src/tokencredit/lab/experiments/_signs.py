@@ -124,6 +124,7 @@ def learn(
     quick: bool,
     *,
     goal: Signs = TASK,
+    policy: nn.Module | None = None,
     reward: Verdict | None = None,
     reference: nn.Module | None = None,
     every: int = 2,
@@ -137,13 +138,14 @@ def learn(
         seed: of the warm start and of training.
         quick: two rounds of a few responses.
         goal: the task, with the warm start's vocabulary.
+        policy: trained in place; None: the warm start of the seed.
         reward: a verdict that is paid instead of the task's own.
         reference: a policy that the distance is measured to.
         every: rounds per row.
         moments: rounds before which responses are kept; the end is always one.
         **dials: of `Dials`, over DIALS.
     """
-    policy = warm_start("signs", seed=seed)
+    policy = policy or warm_start("signs", seed=seed)
     watched = Watched(goal, moments)
     history = train(
         policy,
