@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Preset, chip, row, scene, shade, tile
 from tokencredit import ALGORITHMS, ppo_clip_loss, rollout, score, token_log_ratio
 from tokencredit.training import credit, objective, read
@@ -264,7 +265,7 @@ FIGURE = Figure(
             "loss",
             LOSSES,
             "min",
-            ("目标", "objective"),
+            terms("objective"),
             "",
             fmt="",
             kind="choice",

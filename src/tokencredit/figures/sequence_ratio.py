@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Preset, chip, number, row, scene, short
 from tokencredit import (
     cispo_loss,
@@ -145,7 +146,7 @@ FIGURE = Figure(
             "advantage",
             [1, -1],
             1,
-            ("优势", "advantage"),
+            terms("advantage"),
             "A",
             kind="choice",
             options=[("A > 0 好", "A > 0 good"), ("A < 0 坏", "A < 0 bad")],

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -101,7 +102,7 @@ FIGURE = Figure(
             "sign",
             [1, -1],
             1,
-            ("优势", "advantage"),
+            terms("advantage"),
             kind="choice",
             options=[("+1，答对", "+1, correct"), ("−1，答错", "−1, incorrect")],
         ),
