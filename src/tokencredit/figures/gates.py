@@ -116,8 +116,8 @@ def draw(L, rho, chance, method):
             "A hard gate: beyond 0.8 to 1.2, whoever went far enough is not pushed",
         ),
         "SAPO": L(
-            "软门控：离 1 越远推得越轻，两侧都是，没有一处突然归零",
-            "A soft gate: the further from 1, the weaker, on both sides, never at once",
+            "软门控：离 1 越远关得越多，没有突然归零",
+            "A soft gate: the further from 1, the more it closes, never at once",
         ),
         "DPPO": L(
             "限制的是概率之差：涨过 0.15 或跌过 0.15 才不再推",
