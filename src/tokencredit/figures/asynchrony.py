@@ -23,7 +23,7 @@ SHORT = (2, 3, 2)  # units of time that three of four responses take
 LONGS = (3, 6, 12)  # and the fourth
 NONE = 9  # no limit: more versions than fit into the picture
 LIMITS = (0, 1, 2, NONE)
-DEEP = 8  # waiting responses that fill the height of the queue
+DEEP = 9  # waiting responses that fill the height of the queue
 MOST = (16, 14)  # bars of a lane, updates: room in the drawing
 
 
@@ -131,7 +131,7 @@ def draw(L, limit, longest, swap):
             words = "" if r.used is None or not there else str(oldest)
             plot.text((r.start + right) / 2, y + 0.5, words, look, show=bool(words))
     steps = [(now + end, n) for now, n in enumerate(queue) for end in (0, 1)]
-    deep = [(now, -0.85 + 0.7 * min(n / DEEP, 1)) for now, n in steps]
+    deep = [(now, -0.85 + 0.8 * (n / DEEP) ** 0.5) for now, n in steps]
     plot.fill([(0, -0.85), *deep, (END, -0.85)], "old")
     plot.rule(y=-0.85)
     for k in range(MOST[1]):

@@ -210,7 +210,7 @@ FIGURE = Figure(
             "positive",
             SHARES,
             0.4,
-            ("正词元的比例", "share of positive tokens"),
+            ("正词元的比例", "positive tokens"),
             fine=False,
         ),
         Dial(
