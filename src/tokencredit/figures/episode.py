@@ -5,6 +5,7 @@ import re
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -360,7 +361,7 @@ def draw(L, env, play, step):
                 caption(
                     L(
                         "同一个起点的三局，点一局来看",
-                        "Three episodes from one start; click one",
+                        "Three from one start; click one",
                     )
                 ),
                 cards(L, env, play, step),
@@ -370,14 +371,14 @@ def draw(L, env, play, step):
                 caption(
                     L(
                         "每轮的回答与它自己的奖励；底色是这一轮的功劳",
-                        "Response, own reward; the fill is the turn's credit",
+                        "Each turn's own reward; the fill is its credit",
                     )
                 ),
                 turns(L, frames, now, own if done else 0.0, largest),
                 caption(
                     L(
                         "× 没有效果；(→) 实际滑去的方向",
-                        "× no effect; (→) where it really slid to",
+                        "× no effect; (→) where it slid",
                     )
                 ),
             ),
@@ -412,7 +413,7 @@ FIGURE = Figure(
             "env",
             list(EPISODES),
             "Sokoban",
-            ("环境", "environment"),
+            terms("environment"),
             fmt="",
             kind="hidden",
         ),

@@ -1,5 +1,6 @@
 """Memory of one card (每张卡的显存): networks, their parts, and who shares them."""
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -18,8 +19,8 @@ from explorer import (
 
 WEIGHT, GRADIENT, STATES = 2, 2, 12  # bytes per parameter: bf16, bf16, fp32 copy + Adam
 NAMES = [
-    ("策略", "policy"),
-    ("价值网络", "critic"),
+    terms("policy"),
+    terms("critic"),
     ("参考", "reference"),
     ("奖励模型", "reward"),
 ]
@@ -36,7 +37,7 @@ STAGES = [
     (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
     (("3 再分权重", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
 ]
-SIZES = [0.5, 1.5, 3, 7, 14, 32, 70]
+SIZES = [0.5, 1.5, 7, 14, 32, 70]
 DEVICES = [1, 2, 4, 8, 16, 64]
 ROOM = 80  # GB of one card
 LOOKS = ("ink", "alt", "old")  # weights, gradients, optimizer states

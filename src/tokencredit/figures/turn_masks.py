@@ -4,6 +4,7 @@ import functools
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import (
     Dial,
     Figure,
@@ -30,9 +31,9 @@ SECOND, CLOSE = ("1", "1"), ("✓",)
 PROMPT, ACTION, TURNS = len(ASKED), 3, 3
 WIDTH = ACTION + len(SAYS)  # cells of a row
 UNITS = {  # what takes a step of the discount
-    "t": ("每个词元", "every token"),
-    "m": ("动作词元", "action tokens"),
-    "k": ("轮次", "turns"),
+    "t": terms("token"),
+    "m": ("动作词元", "action"),
+    "k": terms("turn"),
 }
 
 
@@ -128,7 +129,7 @@ def rows(L, unit, tool, shift, gamma):
     tokens = chips(unit, tool, shift, gamma)
     firsts = share(unit, gamma, tool)[::ACTION]
     names = [
-        (("提示", "prompt"), ("填 + 和 −", "put in + and −")),
+        (terms("prompt"), ("填 + 和 −", "put in + and −")),
         (("第 1 轮", "turn 1"), ("计算器回话", "the calculator replies")),
         (("第 2 轮", "turn 2"), ("再算一次", "once more")),
         (("第 3 轮", "turn 3"), ("作答，得 1 分", "the response, paid 1")),
@@ -192,7 +193,8 @@ def draw(L, unit, tool, shift, gamma):
     if shift:
         says = L(
             "掩码错开一位：每轮漏掉第一个动作词元，却训练了环境的第一个词元。",
-            "Off by one: each turn's first token is missed, the environment's trained.",
+            "Off by one: each turn's first token is missed, and one "
+            "of the environment's is trained.",
         )
     return scene(
         side(
@@ -238,8 +240,9 @@ FIGURE = Figure(
             "shift",
             [0, 1],
             0,
-            ("掩码错开一位", "mask off by one"),
-            kind="toggle",
+            terms("mask"),
+            kind="choice",
+            options=[("对齐", "aligned"), ("错开一位", "off by one")],
         ),
     ],
     title=(

@@ -22,7 +22,7 @@ PAID = {
     "strict": (0.0,),
     "steps": (0.0,),
     "mark": BRAKES,
-    "match": (0.0,),
+    "match": BRAKES,
     "match, brief": BRAKES,
 }
 
@@ -100,6 +100,24 @@ EXPERIMENT = Experiment(
                     end(rows, "success", "match")
                     < end(rows, "success", "outcome") - 0.15
                 ).all()
+            )
+        ),
+        "KL 0.2 on match: right at least as often as without, and paid under 0.93": (
+            lambda rows: (
+                (
+                    end(rows, "success", "match", 0.2)
+                    > end(rows, "success", "match") - 0.01
+                ).all()
+                and end(rows, "reward", "match", 0.2).max() < 0.93
+            )
+        ),
+        "KL on match, 0.04 or 0.2: every seed stays below the outcome's arm": (
+            lambda rows: all(
+                (
+                    end(rows, "success", "match", kl)
+                    < end(rows, "success", "outcome") - 0.03
+                ).all()
+                for kl in BRAKES
             )
         ),
         "match, brief: right rises above 0.73 and falls by over 0.35; the pay stays": (
