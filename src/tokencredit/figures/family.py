@@ -60,7 +60,7 @@ METHODS = (
             "异步采样，再加一张配方；先问上限变没变，再问快了没有",
             "Asynchronous sampling and a recipe: does the ceiling move, or the speed?",
         ),
-        11,
+        13,
         (
             "sampler runs up to 8 updates behind",
             "loss = cispo_loss",
