@@ -283,13 +283,21 @@ def draw(L, method):
     has = L("有", "yes") if not chosen.code else L("没有", "no")
     return scene(
         side(
-            stack(*rows),
+            stack(
+                *rows,
+                caption(
+                    L(
+                        "深色的边：在 ALGORITHMS 里有自己的一行",
+                        "dark edge: has a row of its own in ALGORITHMS",
+                    )
+                ),
+            ),
             stack(
                 h("p", L(*chosen.says), cls="ex-says"),
                 strip(*chips, ways=""),
                 h(
                     "div",
-                    *(h("p", h("code", text), cls="ex-caption") for text in lines),
+                    *(h("p", text) for text in lines),
                     cls="ex-listing",
                 ),
             ),
