@@ -198,7 +198,10 @@ NAMES = [method.name for method in METHODS]
 def value_text(value: object) -> str:
     """A field's value as code, with the numbers that were chosen."""
     if isinstance(value, partial):
-        dials = ", ".join(f"{name}={x:g}" for name, x in value.keywords.items())
+        dials = ", ".join(
+            f"{name}={x}" if isinstance(x, bool) else f"{name}={x:g}"
+            for name, x in value.keywords.items()
+        )
         return f"{value.func.__name__}({dials})"
     return value.__name__ if callable(value) else repr(value)
 
