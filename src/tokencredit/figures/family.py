@@ -68,7 +68,7 @@ METHODS = (
             "s = std of the batch",
             "logits in float32",
         ),
-        ("REINFORCE", "PPO", "GRPO", "CISPO"),
+        ("PPO", "GRPO", "CISPO"),
     ),
     Method(
         "OPD",
@@ -280,7 +280,7 @@ def draw(L, method):
         )
         for k, name in enumerate(line_up)
     ]
-    chips += [chip("", trained=False, look="plain")] * (DEEP + 1 - len(chips))
+    chips += [chip("", trained=False, look="plain")] * (DEEP - len(chips))
     code = code_of(chosen)
     lines = code + [""] * (LINES - len(code))
     has = L("有", "yes") if not chosen.code else L("没有", "no")
@@ -290,14 +290,14 @@ def draw(L, method):
                 *rows,
                 caption(
                     L(
-                        "深色的边：在 ALGORITHMS 里有自己的一行",
-                        "dark edge: has a row of its own in ALGORITHMS",
+                        "边框醒目的：在 ALGORITHMS 里有自己的一行",
+                        "strong edge: has a row of its own in ALGORITHMS",
                     )
                 ),
             ),
             stack(
                 h("p", L(*chosen.says), cls="ex-says"),
-                strip(*chips, ways=""),
+                h("div", strip(*chips, ways=""), cls="ex-descent"),
                 h(
                     "div",
                     *(h("p", text) for text in lines),
