@@ -68,7 +68,7 @@ METHODS = (
             "s = std of the batch",
             "logits in float32",
         ),
-        ("REINFORCE", "PPO", "GRPO", "CISPO"),
+        ("PPO", "GRPO", "CISPO"),
     ),
     Method(
         "OPD",
@@ -198,7 +198,10 @@ NAMES = [method.name for method in METHODS]
 def value_text(value: object) -> str:
     """A field's value as code, with the numbers that were chosen."""
     if isinstance(value, partial):
-        dials = ", ".join(f"{name}={x:g}" for name, x in value.keywords.items())
+        dials = ", ".join(
+            f"{name}={x}" if isinstance(x, bool) else f"{name}={x:g}"
+            for name, x in value.keywords.items()
+        )
         return f"{value.func.__name__}({dials})"
     return value.__name__ if callable(value) else repr(value)
 
@@ -277,19 +280,27 @@ def draw(L, method):
         )
         for k, name in enumerate(line_up)
     ]
-    chips += [chip("", trained=False, look="plain")] * (DEEP + 1 - len(chips))
+    chips += [chip("", trained=False, look="plain")] * (DEEP - len(chips))
     code = code_of(chosen)
     lines = code + [""] * (LINES - len(code))
     has = L("有", "yes") if not chosen.code else L("没有", "no")
     return scene(
         side(
-            stack(*rows),
+            stack(
+                *rows,
+                caption(
+                    L(
+                        "边框醒目的：在 ALGORITHMS 里有自己的一行",
+                        "strong edge: has a row of its own in ALGORITHMS",
+                    )
+                ),
+            ),
             stack(
                 h("p", L(*chosen.says), cls="ex-says"),
-                strip(*chips, ways=""),
+                h("div", strip(*chips, ways=""), cls="ex-descent"),
                 h(
                     "div",
-                    *(h("p", h("code", text), cls="ex-caption") for text in lines),
+                    *(h("p", text) for text in lines),
                     cls="ex-listing",
                 ),
             ),
