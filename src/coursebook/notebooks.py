@@ -27,7 +27,8 @@ from nbclient.exceptions import CellExecutionError
 from coursebook import marks, pages, stamps
 
 ROOT = stamps.SRC.parent
-PACKAGES = ("tokencredit", "coursebook.glossary")  # their tables count by the entry
+# Loaded before the cells run: their tables count by the entry.
+PACKAGES = ("tokencredit", "explorer", "coursebook.glossary")
 CHAPTERS = ROOT / "chapters"
 TEMPLATE = ROOT / "book" / "template.ipynb"
 OUTPUT_LIMIT = 400_000  # bytes of stored outputs in one notebook

@@ -18,6 +18,8 @@ from explorer.page import SHEETS, STATIC
 from explorer.tree import h, html
 from explorer.words import LANGUAGES, Language
 
+STYLE = "".join((STATIC / name).read_text("utf-8") for name in SHEETS)
+
 
 class Reader(traitlets.HasTraits):
     """The language that figures speak in this kernel."""
@@ -34,8 +36,7 @@ READER = Reader(
 
 def style() -> ipywidgets.HTML:
     """The style sheet, which a notebook does not have."""
-    css = "".join((STATIC / name).read_text("utf-8") for name in SHEETS)
-    return ipywidgets.HTML(f"<style>{css}</style>", layout={"display": "none"})
+    return ipywidgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
 
 
 def switch() -> ipywidgets.ToggleButtons:
