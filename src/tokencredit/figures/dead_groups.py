@@ -84,7 +84,7 @@ def draw(L, q, size, sample):
     keys = legend(
         ("up dot", L("对", "correct")),
         ("down dot hollow", L("错", "incorrect")),
-        ("gone dot", L("零方差组：全一样", "zero variance: all alike")),
+        ("gone dot", L("零方差组：全一样", "zero variance")),
     )
     again = card(L("再采一批", "sample again"), flip="sample", pressed=False)
     return scene(
@@ -134,9 +134,9 @@ FIGURE = Figure(
         "them their share over the chance to be correct, high at both ends.",
     ),
     presets=[
-        Preset(("九成答对", "nine in ten correct"), q=0.9, size=8),
-        Preset(("一半答对", "half correct"), q=0.5, size=8),
-        Preset(("很难的题", "a very hard one"), q=0.02, size=8),
+        Preset(("九成答对", "nine in ten"), q=0.9, size=8),
+        Preset(("一半答对", "one half"), q=0.5, size=8),
+        Preset(("很难的题", "very hard"), q=0.02, size=8),
         Preset(("组加大到 16", "groups of 16"), q=0.9, size=16),
     ],
     wide=True,
