@@ -90,7 +90,7 @@ def draw(L, run, moment):
             row(
                 prompt,
                 chips,
-                L("付 ", "paid ") + number(VERDICTS[paid](prompt, text), 0),
+                L("得 ", "paid ") + number(VERDICTS[paid](prompt, text), 0),
                 end_sub=L("对", "right") if right else L("错", "wrong"),
                 look="heads",
             )
@@ -129,7 +129,7 @@ def draw(L, run, moment):
             stack(
                 plot,
                 legend(
-                    ("alt", L("付出的奖励", "reward that is paid")),
+                    ("alt", L("拿到的奖励", "reward that is paid")),
                     ("ink", L("真正的正确率", "share really right")),
                     ("old", L("五个种子", "five seeds")),
                 ),
@@ -138,7 +138,7 @@ def draw(L, run, moment):
         ),
         tiles=[
             tile(
-                L("付出的奖励", "reward paid"), number(path(run, "reward")[moment], 2)
+                L("拿到的奖励", "reward paid"), number(path(run, "reward")[moment], 2)
             ),
             tile(
                 L("真正的正确率", "really right"),
@@ -178,11 +178,11 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "奖励付给什么，策略就学什么，不管我们想要的是什么",
+        "奖励什么，策略就学什么，不管我们想要的是什么",
         "A policy learns what is paid, whatever it was that we wanted",
     ),
     alt=(
-        "左：四个提示的回答，行末是付出的奖励和真正的对错。右：付出的奖励与真正的正确率"
+        "左：四个提示的回答，行末是拿到的奖励和真正的对错。右：拿到的奖励与真正的正确率"
         "随训练的变化。",
         "Left: responses to four prompts, at the end of a row what was paid and "
         "whether it is right. Right: the reward paid and the share really right.",
