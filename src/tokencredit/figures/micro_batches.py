@@ -63,7 +63,7 @@ def split_weights(long, size, ranks, counting):
 
 
 def cosine(weights, lengths):
-    """Cosine between the gradient on all tokens and the correct one (余弦)."""
+    """Cosine between the weights of all tokens and the correct ones (余弦)."""
     along = sum(w * n for w, n in zip(weights, lengths, strict=True))
     size = sum(w * w * n for w, n in zip(weights, lengths, strict=True)) ** 0.5
     return along / (size * sum(lengths) ** 0.5)
@@ -116,9 +116,9 @@ def draw(L, long, size, ranks, counting):
                 number(max(weights) / min(weights), 1) + "×",
             ),
             tile(
-                L("方向：余弦", "direction: cosine"), number(cosine(weights, lengths))
+                L("权重的余弦", "cosine of weights"), number(cosine(weights, lengths))
             ),
-            tile(L("大小：模之比", "size: ratio of norms"), number(size_of**0.5)),
+            tile(L("权重的模之比", "ratio of their norms"), number(size_of**0.5)),
         ],
     )
 
@@ -145,7 +145,7 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "微批各数各的词元，权重就随切法而变；数整步，怎么切都一样",
+        "微批各数各的词元，权重就随切法而变；按整步来数，怎么切都一样",
         "Own counts make weights depend on the cut; counts of the whole step do not",
     ),
     alt=(

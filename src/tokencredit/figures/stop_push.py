@@ -124,7 +124,8 @@ FIGURE = Figure(
         Preset(("除以长度，答错", "over length, incorrect"), rule=INVERSE, sign=-1),
     ],
     note=(
-        "两种权重都调到平均为 1，好互相比较；长度只画到 30。",
-        "Both kinds of weights have mean 1, to compare them; lengths go up to 30 here.",
+        "两种权重都除以自己的平均（1/n 除以 E[1/n]），好互相比较；长度只画到 30。",
+        "Each weight is divided by its mean (1/n by E[1/n]), to compare the two; "
+        "lengths go up to 30 here.",
     ),
 )
