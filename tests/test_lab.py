@@ -315,7 +315,7 @@ def test_the_command_lists_runs_and_refuses(capsys, tmp_path):
     assert main(["lab", "show", "lambda-sweep", "--out", "figure.doc"]) == 1
     assert "must end in .png or .svg, got figure.doc" in capsys.readouterr().err
     assert main(["lab", "table", "lambda-sweep"]) == 1
-    assert "has no table; agents, algorithms have" in capsys.readouterr().err
+    assert "has no table; algorithms, agents have" in capsys.readouterr().err
 
 
 def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
