@@ -116,8 +116,8 @@ def draw(L, rho, chance, method):
             "A hard gate: beyond 0.8 to 1.2, whoever went far enough is not pushed",
         ),
         "SAPO": L(
-            "软门控：离 1 越远关得越多，没有突然归零",
-            "A soft gate: the further from 1, the more it closes, never at once",
+            "软门控：往右慢慢关上，不会突然归零，也不看 A 的正负",
+            "A soft gate: it closes slowly to the right, whatever the sign of A",
         ),
         "DPPO": L(
             "限制的是概率之差：涨过 0.15 或跌过 0.15 才不再推",
