@@ -19,7 +19,7 @@ ROWS = {
     ),
     "BAPO": ALGORITHMS["BAPO"],
     "BAPO, un-clipped": ALGORITHMS["BAPO, un-clipped"],
-    "fixed wide": replace(  # the widest bounds the rule may choose, all the time
+    "fixed wide": replace(  # lowest low and highest high of the un-clipped rule
         FIXED, loss=partial(ppo_clip_loss, clip_low=0.4, clip_high=2.0)
     ),
 }

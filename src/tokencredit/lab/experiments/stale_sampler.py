@@ -29,7 +29,7 @@ ROWS = {
     "GSPO": ALGORITHMS["GSPO"],
     "CISPO": ALGORITHMS["CISPO"],
     "BAPO, un-clipped": ALGORITHMS["BAPO, un-clipped"],
-    "wide": replace(  # [0.6, 3], the ends of the un-clipped rule, all the time
+    "wide": replace(  # [0.6, 3]: lowest low and highest high of the un-clipped rule
         CLIP, loss=partial(ppo_clip_loss, clip_low=0.4, clip_high=2.0)
     ),
 }
@@ -111,8 +111,8 @@ EXPERIMENT = Experiment(
     },
     speaks=True,
     message={
-        "zh": "采样器落后时，固定的裁剪把学习也挡住了。",
-        "en": "While the sampler lags, a fixed clip stops the learning as well.",
+        "zh": "采样器落后时，范围 0.2 的裁剪把学习也拖住了。",
+        "en": "While the sampler lags, a clip of 0.2 holds back the learning as well.",
     },
     shows=(("success", "gives_up"),),
 )

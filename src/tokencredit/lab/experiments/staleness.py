@@ -71,8 +71,8 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "数据越旧，学得越少；裁剪选得不对，还要更少。",
-        "en": "The older the data, the less is learned, and a wrong clip costs more.",
+        "zh": "数据旧得多，学得就少；少多少，要看怎样限制。",
+        "en": "Much older data teach less; how much less depends on the limits.",
     },
     shows=(("success", "distinct"),),
 )
