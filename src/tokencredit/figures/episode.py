@@ -435,7 +435,10 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(
-            ("推箱子，一路带错", "Sokoban, with slips"), env="Sokoban", play=2, step=8
+            ("推箱子，一路带错", "Sokoban, with mistakes"),
+            env="Sokoban",
+            play=2,
+            step=8,
         ),
         Preset(("推不动了", "a box that is stuck"), env="Sokoban", play=3, step=8),
         Preset(
