@@ -23,7 +23,8 @@
 
   const index = BOOK_INDEX.map(([page, sections]) => ({
     page,
-    weight: KINDS.find(([kind]) => kind.test(page))[1],
+    // A term is taught where it comes first: later chapters count a little less.
+    weight: KINDS.find(([kind]) => kind.test(page))[1] * (1 - (parseInt(page.slice(9)) || 0) / 100),
     title: sections[0][2],
     low: sections[0][2].toLowerCase(),
     sections: sections.map(([anchor, level, title, text, bold]) => ({

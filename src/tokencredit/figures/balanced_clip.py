@@ -178,9 +178,7 @@ def draw(L, rule, positive, spread):
             tile(
                 L("停下时的份额", "share at the end"),
                 number(shares[stop], 3),
-                L("达到目标", "target reached")
-                if reached
-                else L("没有达到", "not reached"),
+                L("达到目标", "reached") if reached else L("没有达到", "not reached"),
             ),
         ],
     )

@@ -111,7 +111,7 @@ def draw(L, q, size, sample):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("q", CHANCES, 0.9, ("答对的概率", "chance to be correct"), "q"),
+        Dial("q", CHANCES, 0.9, ("答对的概率", "success rate"), "q"),
         Dial(
             "size",
             SIZES,

@@ -140,9 +140,7 @@ FIGURE = Figure(
         ),
         Dial("size", SIZES, 1, ("每个微批几条", "per micro-batch"), "b", fine=False),
         Dial("ranks", RANKS, 2, ("几张卡", "ranks"), "W", fine=False),
-        Dial(
-            "long", LONG, 36, ("第二条有多长", "tokens, second one"), "n₂", fine=False
-        ),
+        Dial("long", LONG, 36, ("第二条有多长", "tokens of 2nd"), "n₂", fine=False),
     ],
     title=(
         "微批各数各的词元，权重就随切法而变；按整步来数，怎么切都一样",

@@ -76,7 +76,7 @@ FIGURE = Figure(
             "length",
             LENGTHS,
             18432,
-            ("这条回答的词元数", "tokens of this response"),
+            ("这条回答的长度", "its length"),
             "n",
             fine=False,
         ),

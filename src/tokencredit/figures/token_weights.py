@@ -119,11 +119,17 @@ FIGURE = Figure(
         "an incorrect one.",
     ),
     presets=[
-        Preset(("GRPO：每条回答等份", "GRPO: equal responses"), rule=0),
-        Preset(("DAPO：每个词元等份", "DAPO: equal tokens"), rule=1),
-        Preset(("Dr. GRPO：除以常数", "Dr. GRPO: a constant"), rule=2),
-        Preset(("长的答错了", "the long one incorrect"), rule=0, verdict=0),
-        Preset(("一样长", "equal lengths"), rule=0, tries=1),
+        Preset(
+            ("GRPO：每条回答等份", "GRPO: equal responses"), rule=0, tries=3, verdict=1
+        ),
+        Preset(
+            ("DAPO：每个词元等份", "DAPO: equal tokens"), rule=1, tries=3, verdict=1
+        ),
+        Preset(
+            ("Dr. GRPO：除以常数", "Dr. GRPO: a constant"), rule=2, tries=3, verdict=1
+        ),
+        Preset(("长的答错了", "the long one incorrect"), rule=0, tries=3, verdict=0),
+        Preset(("一样长", "equal lengths"), rule=0, tries=1, verdict=1),
     ],
     wide=True,
 )
