@@ -41,10 +41,13 @@
     let sum = 0;
     for (const term of wanted) {
       const inTitle = share(title, term), inPage = share(page.low, term) / 3;
-      const inText = places(text, term).length, inBold = places(bold, term).length;
+      const inText = places(text, term).length;
+      // "GAE" is what GAE's section sets in bold; "bi-level GAE" is another term.
+      const bolds = bold.split("\n").filter((part) => places(part, term).length);
+      const inBold = bolds.some((part) => part.startsWith(term)) ? 30 : bolds.length && 10;
       if (!inTitle && !inText && !inPage) return 0;
       if (!inTitle && !inText) sum += 1;
-      else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + (inBold ? 30 : 0);
+      else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
     if (wanted.length > 1 && places(title, query).length) sum += 40;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
