@@ -30,6 +30,9 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
+# What a look can break: a dark page is the light one in other colours, and a phone has
+# those of the light one.
+RULES = {"light": "all", "dark": "contrast", "phone": "structure"}
 FAST_3G = {  # Chromium's own numbers for Fast 3G
     "offline": False,
     "latency": 562.5,
@@ -119,15 +122,45 @@ def _axe_script() -> str:
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
-def axe(page, *, contrast: bool = True) -> list[str]:
-    """Return axe-core's violations as `rule: element`, with or without contrast."""
+CONTRAST = "color-contrast"  # nearly all of axe's time
+# Letters of a formula have the colour of their text, code has one per class and
+# ground: of a page's formulas the first is measured, of its listings those that show
+# something new.
+ALIKE = """() => {
+  const shown = new Set(), formulas = [...document.querySelectorAll(".katex")];
+  const repeats = (pre) => {
+    const ground = getComputedStyle(pre.parentElement).backgroundColor;
+    const spans = [...pre.querySelectorAll("span[class]")];
+    const all = spans.map((s) => `${s.className} on ${ground}`);
+    const known = all.every((name) => shown.has(name));
+    all.forEach((name) => shown.add(name));
+    return known;
+  };
+  const listings = [...document.querySelectorAll(".highlight pre")].filter(repeats);
+  for (const e of [...listings, ...formulas.slice(1)]) e.dataset.alike = "";
+}"""
+
+
+def axe(page, *, rules: str = "all") -> list[str]:
+    """Return axe-core's violations as `rule: element`.
+
+    `rules` says which are asked: "all", "contrast" (alone) or "structure" (all others).
+    """
     page.evaluate(_axe_script())
-    rules = {"color-contrast": {"enabled": contrast}}
-    options = {"resultTypes": ["violations"], "rules": rules}
-    found = page.evaluate("options => axe.run(document, options)", options)
+    options = {"resultTypes": ["violations"]}
+    scope = {"include": [["html"]]}
+    found = []
+    if rules != "contrast":
+        without = options | {"rules": {CONTRAST: {"enabled": False}}}
+        found += page.evaluate("a => axe.run(...a)", [scope, without])["violations"]
+    if rules != "structure":
+        page.evaluate(ALIKE)
+        alone = options | {"runOnly": [CONTRAST]}
+        scope["exclude"] = [["[data-alike]"]]
+        found += page.evaluate("a => axe.run(...a)", [scope, alone])["violations"]
     return [
         f"{violation['id']}: {node['html'][:160]}"
-        for violation in found["violations"]
+        for violation in found
         for node in violation["nodes"]
     ]
 
@@ -185,8 +218,7 @@ def visit(
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )
-        # A phone has the colours of `light`, and contrast is nearly all of axe's time.
-        out.axe = axe(page, contrast=look != "phone")
+        out.axe = axe(page, rules=RULES[look])
     width = "document.documentElement.scrollWidth - innerWidth"
     out.overflow = page.evaluate(width)
     if shot:
