@@ -86,7 +86,7 @@ def draw(L, answer, after, seed):
     best, worst = (changes.index(f(changes)) for f in (max, min))
 
     def turning(label, t, look):
-        where = L(f"第 {t + 1} 个词元 {response[t]}", f"token {t + 1}, “{response[t]}”")
+        where = L(f"{response[t]}（t = {t}）", f"“{response[t]}”, t = {t}")
         real = abs(changes[t]) > 0.005
         return tile(
             label, number(changes[t], sign=True), where, look=look if real else "off"

@@ -128,7 +128,7 @@ FIGURE = Figure(
         Dial("target", RETURNS, 1.0, ("目标", "target"), "G"),
     ],
     title=(
-        "价值裁剪让预测每次最多朝目标走 e，走反了仍拉得回来",
+        "预测朝目标走够 e，价值裁剪就不再推它，走反了仍拉得回来",
         "A value clip stops a prediction after a move of e, but not on the wrong side",
     ),
     alt=(

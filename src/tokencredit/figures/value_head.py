@@ -93,7 +93,7 @@ FIGURE = Figure(
     ],
     title=(
         "价值头与语言头读同一个向量，在写下一个词元之前先估一个数",
-        "The value head reads the same vector and rates it before the token is written",
+        "The value head reads the same vector and gives its forecast before the token",
     ),
     alt=(
         "每列从下往上：读到的词元、主干、语言头写出的下一个词元、价值头的预测柱和真值点。",
