@@ -73,11 +73,11 @@ function drawn(set, task, seed) {
   return { all, kept: list(b.paid.subarray(0, b.B)), groups: list(b.groups.subarray(0, b.B)), drawn: run.drawn, dead: run.dead };
 }
 
-// The exact reward of some runs after some updates.
-function rewards(set, task, updates, seeds) {
+// The exact reward of some runs after some iterations.
+function rewards(set, task, iterations, seeds) {
   return Array.from({ length: seeds }, (_, n) => {
     const run = new Run(grow(task), set, n + 1);
-    for (let i = 0; i < updates; i++) run.step();
+    for (let i = 0; i < iterations; i++) run.step();
     return run.exact().reward;
   });
 }
