@@ -316,12 +316,12 @@ RUNS = [
 ]
 
 
-def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
-    """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
+def policy_at(theta, row, task: Words, run: dict, dials: dict):
+    """The package's policy with the page's parameters, and where each row stands."""
     critic = run["scale"] if row.critic else None
     policy = PrefixPolicy(task, sharing=dials["sharing"], critic=critic).double()
-    N, size, V = run["N"], len(task.tree.prefixes), len(task.words)
-    theta = torch.tensor(step["theta"], dtype=torch.float64)
+    N, V = run["N"], len(task.words)
+    theta = torch.tensor(theta, dtype=torch.float64)
     of_row = {
         row: at for at, row in zip(run["feature"], policy.own.tolist(), strict=False)
     }
@@ -330,6 +330,14 @@ def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tenso
         policy.logits[:, :V] = theta[:N].view(-1, V)[order]
         if critic:
             policy.values.copy_(theta[N:])
+    return policy, order
+
+
+def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
+    """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
+    critic = run["scale"] if row.critic else None
+    policy, order = policy_at(step["theta"], row, task, run, dials)
+    N, size, V = run["N"], len(task.tree.prefixes), len(task.words)
     shape = step["B"], step["T"]
     rows, columns = (torch.tensor(x) for x in zip(*step["at"], strict=True))
 
@@ -389,6 +397,37 @@ def test_the_gradient_of_the_parameters_is_that_of_torch(v8, doubles, name):
                 gaps.append(difference(ours, theirs, least=1e-6))
     print(f"{name:20s} {len(gaps)} steps, {max(gaps):.1e}")
     assert max(gaps) < CLOSE
+
+
+def spoken(theta, row, task: Words, step: dict, run: dict, dials: dict):
+    """Log-probs and values of a step's tokens under the page's parameters."""
+    policy, _ = policy_at(theta, row, task, run, dials)
+    states, said = torch.tensor(step["state"]), torch.tensor(step["token"])
+    log_p = (policy.read(states) / dials["temperature"]).log_softmax(-1)
+    values = run["scale"] * policy.values[states] if row.critic else torch.zeros(0)
+    return log_p.gather(1, said[:, None])[:, 0].tolist(), values.tolist()
+
+
+@pytest.mark.parametrize("name", ["PPO", "GRPO", "GRPO + TIS"])
+def test_a_batch_holds_what_the_policies_of_its_moment_say(v8, doubles, name):
+    row, corrected = ALGORITHMS[name], name == "GRPO + TIS"
+    for task, dials in RUNS:
+        set_, words = setting(row, **dials), WORDS[task]
+        run = v8.call("steps", set_, TASKS[task], 3, 5)
+        for step in run["seen"]:
+            (sampled, values), (before, _), (start, _) = (
+                spoken(theta, row, words, step, run, set_)
+                for theta in (step["sampled"], step["before"], run["start"])
+            )
+            old = before if corrected else sampled
+            assert step["old"] == pytest.approx(old, abs=CLOSE)
+            assert step["ref"] == pytest.approx(start, abs=CLOSE)
+            if corrected:
+                assert step["sampler"] == pytest.approx(sampled, abs=CLOSE)
+            if row.critic:
+                assert step["values"] == pytest.approx(values, abs=CLOSE)
+            for asked, paid, text in step["said"] if not set_["noise"] else ():
+                assert paid == words.paid(words.texts[asked], text)
 
 
 def test_what_a_response_earned_is_paid_on_its_last_token(v8, doubles):
@@ -535,6 +574,48 @@ def test_a_response_is_said_as_often_as_its_probability(v8, name):
                 square += (counts.get(response, 0) - 4000 * p) ** 2 / (4000 * p)
                 cells += 1
         assert square < cells + 5 * math.sqrt(2 * cells) + 5
+
+
+# What is there, what is put in its place, and the test that must fail.
+ENGINE_FAULTS = [
+    ("1 - 0.999 ** this.moves", "1 - 0.99 ** this.moves", "optimizer", "adam", 0),
+    ("max_norm / (this.norm + 1e-6)", "max_norm", "optimizer", "sgd", 0.01),
+    ("p * (now.log[k] + now.H[x])", "p * now.log[k]", "gradient", "StarPO"),
+    ("b.slope[j] / temperature", "b.slope[j]", "gradient", "RLOO"),
+    ("row.value_coef * scale", "row.value_coef", "gradient", "PPO"),
+    ("? error : 0", "? error : near - target", "gradient", "PPO, entropy bonus"),
+    ("b.sampler[j] = b.old[j];", "", "batch", "GRPO + TIS"),
+    ("b.ref[j] = this.reference.log[k]", "b.ref[j] = b.old[j]", "batch", "GRPO"),
+    ("= criticScale * theta[N + x]", "= theta[N + x]", "batch", "PPO"),
+    ("if (row.refill && (dead ||", "if (row.refill && (", "refills", "trap"),
+    ("B < full; round++", "round < 2; round++", "refills", "rare"),
+    ("child[k] >= 0 ? worth[child[k]] : paid[q][k]", "paid[q][k]", "exact", "rare"),
+    ("this.set.temperature;", "1;", "exact", "luck"),
+    ("b.paid[i] = tree.paid[q]", "b.paid[i] = tree.right[q]", "batch", "GRPO"),
+]
+
+
+def test_a_fault_planted_in_the_engine_is_caught(doubles):
+    notices = {
+        "optimizer": test_the_optimizer_is_that_of_torch,
+        "gradient": test_the_gradient_of_the_parameters_is_that_of_torch,
+        "batch": test_a_batch_holds_what_the_policies_of_its_moment_say,
+        "refills": test_a_batch_is_refilled_with_groups_that_can_teach,
+        "exact": test_what_the_page_calls_exact_is_the_sum_over_all_responses,
+    }
+    engine, missed = V8(""), []
+    for right, wrong, test, *rest in ENGINE_FAULTS:
+        assert SCRIPT.count(right) == 1, right
+        engine.load(script([], SCRIPT.replace(right, wrong)))
+        start = () if test == "refills" else (doubles,)
+        more = ("nothing",) if test == "exact" else ()
+        try:
+            notices[test](engine, *start, *rest, *more)
+            missed.append((right, wrong))
+        except AssertionError:
+            pass
+    engine.close()
+    assert missed == []
 
 
 # ---- the table of rows, the address, the words ----
