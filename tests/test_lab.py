@@ -342,7 +342,10 @@ def test_no_experiment_is_kept_that_no_page_draws():
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     drawn = {name for name in NAMES if re.search(rf'"{name}\\?"', text)}
     drawn |= {one.experiment for one in phenomena.PHENOMENA}
-    assert set(NAMES) - drawn == set()
+    alone = set(NAMES) - drawn
+    assert not alone, (
+        f"on no page: draw it, name it in PHENOMENA, or delete it: {alone}"
+    )
 
 
 def seen(monkeypatch, **changes):
@@ -387,10 +390,11 @@ def test_what_does_not_show_in_every_seed_stands_last_in_the_table(monkeypatch):
     strong = replace(strong, moments=("start", "peak"))
     monkeypatch.setattr(phenomena, "PHENOMENA", (weak, strong))
     lines = phenomena.phenomena_table("en").splitlines()
-    assert lines[2].startswith("| First | x | `success` | 0.10 (0.10 to 0.30) ")
-    assert lines[2].endswith("| 3/3 |") and lines[3].endswith("| 1/3 |")
-    assert lines[3].startswith("| More | x | `success` | 0.40 (0.40 to 0.50) | 0.41 ")
-    assert phenomena.phenomena_table("zh").startswith("| 现象 | 实验 |")
+    first = "| First<br>`x`, `success` | 0.10 [0.10, 0.30] → 0.50 [0.40, 0.90] | 3/3 |"
+    assert lines[2] == first
+    assert lines[3].startswith("| More<br>`x`, `success` | 0.40 [0.40, 0.50] → 0.41 ")
+    assert lines[3].endswith("| 1/3 |")
+    assert phenomena.phenomena_table("zh").startswith("| 现象 | 从 → 到 | 种子 |")
 
 
 def test_the_command_prints_the_phenomena_of_the_store(capsys):

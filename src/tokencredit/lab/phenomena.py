@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coursebook.languages import LANGUAGES, pick
-from tokencredit.lab.reading import per_seed, spread
+from tokencredit.lab.reading import per_seed
 from tokencredit.lab.store import results
 
-HEAD = "现象/实验/量/从/到/种子 | Phenomenon/Experiment/Measured/From/To/Seeds"
+HEAD = "现象/从 → 到/种子 | Phenomenon/From → to/Seeds"
 MOMENTS = {
     "start": lambda curves: curves[:, 0],
     "peak": lambda curves: curves.max(1),
@@ -376,15 +376,22 @@ def phenomena_table(lang: str) -> str:
     lines = [head, ["---"] * len(head)]
     for one in sorted(PHENOMENA, key=lambda one: not one.seeds().all()):
         first, second = one.numbers()
-        names = dict.fromkeys((one.column, one.other or one.column))
+        columns = dict.fromkeys((one.column, one.other or one.column))
+        names = ", ".join(f"`{name}`" for name in (one.experiment, *columns))
         lines.append(
             [
-                one.says[lang],
-                one.experiment,
-                " → ".join(f"`{name}`" for name in names),
-                spread(first),
-                spread(second),
+                f"{one.says[lang]}<br>{names}",
+                f"{span(first)} → {span(second)}",
                 f"{one.seeds().sum()}/{len(first)}",
             ]
         )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def span(numbers: np.ndarray) -> str:
+    """Median, smallest and largest, in signs that every language reads.
+
+    >>> span(np.array([0.5, 0.75, 1.0]))
+    '0.75 [0.50, 1.00]'
+    """
+    return f"{np.median(numbers):.2f} [{numbers.min():.2f}, {numbers.max():.2f}]"
