@@ -279,6 +279,10 @@ def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
         .filter((x) => x.offsetParent).map((x) => x.offsetHeight)"""
     )
     assert min(sizes) >= 36
+    page.click(".pg-play")
+    cut = """() => [...document.querySelectorAll(".pg-bar, .pg-bar button")]
+        .filter((x) => x.scrollWidth > x.clientWidth).map((x) => x.className)"""
+    assert page.evaluate(cut) == []
 
 
 def test_on_paper_there_are_pictures_and_no_buttons(opened):
