@@ -20,8 +20,17 @@ function stagesOn(row, from, to) {
 
 // A run, and every optimizer step of its last rounds as the trainer saw it.
 function steps(set, task, rounds, seed) {
-  const run = new Run(grow(task), set, seed), seen = [], chain = run.chain, descend = run.descend;
-  let now;
+  const run = new Run(grow(task), set, seed), seen = [];
+  const { chain, descend, refresh, sample } = run, start = list(run.theta);
+  let now, sampled, before; // parameters: of the sampler, and as the round began
+  run.refresh = function () {
+    refresh.call(this);
+    sampled = list(this.theta);
+  };
+  run.sample = function () {
+    before = list(this.theta);
+    sample.call(this);
+  };
   run.chain = function (live) {
     chain.call(this, live);
     const b = this.batch, of = (name) => live.map((j) => b[name][j]);
@@ -30,7 +39,10 @@ function steps(set, task, rounds, seed) {
       at: live.map((j) => [(j / b.T) | 0, j % b.T]), state: of("state"), token: of("token"),
       old: of("old"), ref: of("ref"), sampler: of("sampler"), values: of("values"), rewards: of("rewards"),
       advantages: of("advantages"), returns: of("returns"), ends: of("ends"),
-      B: b.B, T: b.T,
+      B: b.B, T: b.T, sampled, before, said: Array.from({ length: b.B }, (_, i) => [
+        b.prompt[i], b.paid[i],
+        list(b.token.subarray(i * b.T, i * b.T + b.length[i])).map((a) => this.tree.words[a]).join(""),
+      ]),
     };
   };
   run.descend = function () {
@@ -38,7 +50,7 @@ function steps(set, task, rounds, seed) {
     seen.push({ ...now, after: list(this.theta) });
   };
   for (let i = 0; i < rounds; i++) run.step();
-  return { seen, N: run.N, feature: list(run.feature), scale: run.criticScale };
+  return { seen, start, N: run.N, feature: list(run.feature), scale: run.criticScale };
 }
 
 // A policy with these logits, measured exactly; and how often it says what.
@@ -73,11 +85,11 @@ function drawn(set, task, seed) {
   return { all, kept: list(b.paid.subarray(0, b.B)), groups: list(b.groups.subarray(0, b.B)), drawn: run.drawn, dead: run.dead };
 }
 
-// The exact reward of some runs after some updates.
-function rewards(set, task, updates, seeds) {
+// The exact reward of some runs after some iterations.
+function rewards(set, task, iterations, seeds) {
   return Array.from({ length: seeds }, (_, n) => {
     const run = new Run(grow(task), set, n + 1);
-    for (let i = 0; i < updates; i++) run.step();
+    for (let i = 0; i < iterations; i++) run.step();
     return run.exact().reward;
   });
 }

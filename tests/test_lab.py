@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pandas import DataFrame
 
 from tokencredit import lab
 from tokencredit.__main__ import main
-from tokencredit.lab import Experiment, run_experiment
+from tokencredit.lab import Experiment, phenomena, run_experiment
 from tokencredit.lab.drawing import draw
 from tokencredit.lab.experiment import experiments
 from tokencredit.lab.store import load, path_of, save
@@ -332,6 +333,75 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
     assert "(0.93 to 0.93)" in success  # the mean of the last two windows
     assert "3 (3 to 3)" in tokens and "3.0 (3.0 to 3.0)" in seconds and "3/3" in seeds
     assert [x.strip() for x in lines[3].split("|")[3:6]] == ["-", "-", "0/3"]
+
+
+def test_no_experiment_is_kept_that_no_page_draws():
+    root = Path(__file__).parents[1]
+    pages = [*root.glob("chapters/*.ipynb"), *root.glob("book/_ext/*.py")]
+    pages += root.glob("src/tokencredit/figures/*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    drawn = {name for name in NAMES if re.search(rf'"{name}\\?"', text)}
+    drawn |= {one.experiment for one in phenomena.PHENOMENA}
+    alone = set(NAMES) - drawn
+    assert not alone, (
+        f"on no page: draw it, name it in PHENOMENA, or delete it: {alone}"
+    )
+
+
+def seen(monkeypatch, **changes):
+    """A phenomenon looked for in two arms of three seeds, three rows a run."""
+    curves = {
+        "a": ([0.1, 0.5, 0.3], [0.2, 0.4, 0.4], [0.0, 0.9, 0.1]),
+        "b": ([0.1, 0.6, 0.6], [0.1, 0.4, 0.41], [0.3, 0.2, 0.4]),
+    }
+    rows = [
+        {"arm": arm, "seed": seed, "step": step, "success": x, "length": 10 * x}
+        for arm, runs in curves.items()
+        for seed, run in enumerate(runs)
+        for step, x in enumerate(run)
+    ]
+    monkeypatch.setattr(phenomena, "results", lambda name: DataFrame(rows))
+    arms = ({"arm": "a"}, {"arm": "b"})
+    says = {"zh": "多了", "en": "More"}
+    usual = {"says": says, "experiment": "x", "column": "success", "arms": arms}
+    return phenomena.Phenomenon(**usual | changes)
+
+
+def test_a_phenomenon_compares_two_numbers_of_each_seed(monkeypatch):
+    one = seen(monkeypatch)
+    first, second = one.numbers()
+    np.testing.assert_allclose(first, [0.4, 0.4, 0.5])
+    np.testing.assert_allclose(second, [0.6, 0.405, 0.3])
+    assert one.seeds().tolist() == [True, False, False]  # 0.005 is too little
+    assert replace(one, by=0.0).seeds().tolist() == [True, True, False]
+    assert replace(one, grows=False).seeds().tolist() == [False, False, True]
+    arms = ({"arm": "a"},)
+    run = replace(one, arms=arms, moments=("start", "last"), other="length")
+    np.testing.assert_allclose(run.numbers()[0], [0.1, 0.2, 0.0])
+    np.testing.assert_allclose(run.numbers()[1], [3, 4, 1])
+    peak = replace(one, arms=arms, moments=("peak", "end"), grows=False)
+    np.testing.assert_allclose(peak.numbers()[0], [0.5, 0.4, 0.9])
+    assert peak.seeds().tolist() == [True, False, True]
+
+
+def test_what_does_not_show_in_every_seed_stands_last_in_the_table(monkeypatch):
+    weak = seen(monkeypatch)
+    strong = replace(weak, says={"zh": "先", "en": "First"}, arms=weak.arms[::-1])
+    strong = replace(strong, moments=("start", "peak"))
+    monkeypatch.setattr(phenomena, "PHENOMENA", (weak, strong))
+    lines = phenomena.phenomena_table("en").splitlines()
+    first = "| First<br>`x`, `success` | 0.10 [0.10, 0.30] → 0.50 [0.40, 0.90] | 3/3 |"
+    assert lines[2] == first
+    assert lines[3].startswith("| More<br>`x`, `success` | 0.40 [0.40, 0.50] → 0.41 ")
+    assert lines[3].endswith("| 1/3 |")
+    assert phenomena.phenomena_table("zh").startswith("| 现象 | 从 → 到 | 种子 |")
+
+
+def test_the_command_prints_the_phenomena_of_the_store(capsys):
+    assert main(["lab", "phenomena"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(phenomena.PHENOMENA)
+    assert all(line.endswith("/5 |") for line in lines[2:])
 
 
 def test_the_readme_shows_the_table_of_the_store():

@@ -18,6 +18,7 @@ import torch
 from v8 import V8
 
 import tokencredit as tc
+from coursebook.glossary import ROWS, retired
 from coursebook.languages import LANGUAGES
 from tokencredit import ALGORITHMS
 from tokencredit.world.words import SHARING, WORDS, PrefixPolicy, Words
@@ -245,9 +246,8 @@ def batches():
 @pytest.mark.parametrize("name", [*ALGORITHMS, *VARIANTS])
 def test_the_derivatives_of_every_stage_are_those_of_torch(v8, batches, name):
     row = ALGORITHMS.get(name) or VARIANTS[name]
-    num = BATCHES if name in ALGORITHMS else BATCHES // 5
-    answers = v8.call("stagesOn", data(row), 0, num)
-    found = worst(answers, [by_torch(row, x) for x in batches[:num]])
+    answers = v8.call("stagesOn", data(row), 0, BATCHES)
+    found = worst(answers, [by_torch(row, x) for x in batches])
     print(f"{name:30s}", {k: f"{v:.1e}" for k, v in found.items()})
     assert max(found[k] for k in ("slope", "bonus", "advantages")) < CLOSE
     assert found["zeros"] == 0
@@ -316,12 +316,12 @@ RUNS = [
 ]
 
 
-def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
-    """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
+def policy_at(theta, row, task: Words, run: dict, dials: dict):
+    """The package's policy with the page's parameters, and where each row stands."""
     critic = run["scale"] if row.critic else None
     policy = PrefixPolicy(task, sharing=dials["sharing"], critic=critic).double()
-    N, size, V = run["N"], len(task.tree.prefixes), len(task.words)
-    theta = torch.tensor(step["theta"], dtype=torch.float64)
+    N, V = run["N"], len(task.words)
+    theta = torch.tensor(theta, dtype=torch.float64)
     of_row = {
         row: at for at, row in zip(run["feature"], policy.own.tolist(), strict=False)
     }
@@ -330,6 +330,14 @@ def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tenso
         policy.logits[:, :V] = theta[:N].view(-1, V)[order]
         if critic:
             policy.values.copy_(theta[N:])
+    return policy, order
+
+
+def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
+    """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
+    critic = run["scale"] if row.critic else None
+    policy, order = policy_at(step["theta"], row, task, run, dials)
+    N, size, V = run["N"], len(task.tree.prefixes), len(task.words)
     shape = step["B"], step["T"]
     rows, columns = (torch.tensor(x) for x in zip(*step["at"], strict=True))
 
@@ -389,6 +397,37 @@ def test_the_gradient_of_the_parameters_is_that_of_torch(v8, doubles, name):
                 gaps.append(difference(ours, theirs, least=1e-6))
     print(f"{name:20s} {len(gaps)} steps, {max(gaps):.1e}")
     assert max(gaps) < CLOSE
+
+
+def spoken(theta, row, task: Words, step: dict, run: dict, dials: dict):
+    """Log-probs and values of a step's tokens under the page's parameters."""
+    policy, _ = policy_at(theta, row, task, run, dials)
+    states, said = torch.tensor(step["state"]), torch.tensor(step["token"])
+    log_p = (policy.read(states) / dials["temperature"]).log_softmax(-1)
+    values = run["scale"] * policy.values[states] if row.critic else torch.zeros(0)
+    return log_p.gather(1, said[:, None])[:, 0].tolist(), values.tolist()
+
+
+@pytest.mark.parametrize("name", ["PPO", "GRPO", "GRPO + TIS"])
+def test_a_batch_holds_what_the_policies_of_its_moment_say(v8, doubles, name):
+    row, corrected = ALGORITHMS[name], name == "GRPO + TIS"
+    for task, dials in RUNS:
+        set_, words = setting(row, **dials), WORDS[task]
+        run = v8.call("steps", set_, TASKS[task], 3, 5)
+        for step in run["seen"]:
+            (sampled, values), (before, _), (start, _) = (
+                spoken(theta, row, words, step, run, set_)
+                for theta in (step["sampled"], step["before"], run["start"])
+            )
+            old = before if corrected else sampled
+            assert step["old"] == pytest.approx(old, abs=CLOSE)
+            assert step["ref"] == pytest.approx(start, abs=CLOSE)
+            if corrected:
+                assert step["sampler"] == pytest.approx(sampled, abs=CLOSE)
+            if row.critic:
+                assert step["values"] == pytest.approx(values, abs=CLOSE)
+            for asked, paid, text in step["said"] if not set_["noise"] else ():
+                assert paid == words.paid(words.texts[asked], text)
 
 
 def test_what_a_response_earned_is_paid_on_its_last_token(v8, doubles):
@@ -537,6 +576,48 @@ def test_a_response_is_said_as_often_as_its_probability(v8, name):
         assert square < cells + 5 * math.sqrt(2 * cells) + 5
 
 
+# What is there, what is put in its place, and the test that must fail.
+ENGINE_FAULTS = [
+    ("1 - 0.999 ** this.moves", "1 - 0.99 ** this.moves", "optimizer", "adam", 0),
+    ("max_norm / (this.norm + 1e-6)", "max_norm", "optimizer", "sgd", 0.01),
+    ("p * (now.log[k] + now.H[x])", "p * now.log[k]", "gradient", "StarPO"),
+    ("b.slope[j] / temperature", "b.slope[j]", "gradient", "RLOO"),
+    ("row.value_coef * scale", "row.value_coef", "gradient", "PPO"),
+    ("? error : 0", "? error : near - target", "gradient", "PPO, entropy bonus"),
+    ("b.sampler[j] = b.old[j];", "", "batch", "GRPO + TIS"),
+    ("b.ref[j] = this.reference.log[k]", "b.ref[j] = b.old[j]", "batch", "GRPO"),
+    ("= criticScale * theta[N + x]", "= theta[N + x]", "batch", "PPO"),
+    ("if (row.refill && (dead ||", "if (row.refill && (", "refills", "trap"),
+    ("B < full; round++", "round < 2; round++", "refills", "rare"),
+    ("child[k] >= 0 ? worth[child[k]] : paid[q][k]", "paid[q][k]", "exact", "rare"),
+    ("this.set.temperature;", "1;", "exact", "luck"),
+    ("b.paid[i] = tree.paid[q]", "b.paid[i] = tree.right[q]", "batch", "GRPO"),
+]
+
+
+def test_a_fault_planted_in_the_engine_is_caught(doubles):
+    notices = {
+        "optimizer": test_the_optimizer_is_that_of_torch,
+        "gradient": test_the_gradient_of_the_parameters_is_that_of_torch,
+        "batch": test_a_batch_holds_what_the_policies_of_its_moment_say,
+        "refills": test_a_batch_is_refilled_with_groups_that_can_teach,
+        "exact": test_what_the_page_calls_exact_is_the_sum_over_all_responses,
+    }
+    engine, missed = V8(""), []
+    for right, wrong, test, *rest in ENGINE_FAULTS:
+        assert SCRIPT.count(right) == 1, right
+        engine.load(script([], SCRIPT.replace(right, wrong)))
+        start = () if test == "refills" else (doubles,)
+        more = ("nothing",) if test == "exact" else ()
+        try:
+            notices[test](engine, *start, *rest, *more)
+            missed.append((right, wrong))
+        except AssertionError:
+            pass
+    engine.close()
+    assert missed == []
+
+
 # ---- the table of rows, the address, the words ----
 
 
@@ -658,6 +739,34 @@ def test_every_dial_and_every_choice_has_words_in_both_languages(v8, told):
         assert entry, "an empty group of words"
 
 
+def pairs(entry):
+    """Every text of a YAML file: its words by language, or the same for all."""
+    if isinstance(entry, dict) and set(entry) != set(LANGUAGES):
+        entry = [*entry.values()]
+    if isinstance(entry, list):
+        return [pair for one in entry for pair in pairs(one)]
+    return [entry]
+
+
+@pytest.mark.parametrize("name", ["words", "stories"])
+def test_no_word_of_the_page_is_retired(name):
+    for pair in pairs(page.load(name)):
+        if isinstance(pair, dict):
+            for lang in LANGUAGES:
+                assert [*retired(pair[lang], lang)] == []
+
+
+def test_the_page_names_its_terms_by_their_ids():
+    for pair in pairs(page.load("words")):
+        for name, row in ROWS.items() if isinstance(pair, dict) else ():
+            rests = {pair[lang].removeprefix(row[lang]) for lang in LANGUAGES}
+            named = all(pair[lang].startswith(row[lang]) for lang in LANGUAGES)
+            assert not (named and len(rests) == 1), f"{pair} is {{{name}}}"
+    assert page.translated("{discount} γ", "zh") == "折扣因子 γ"
+    with pytest.raises(ValueError, match="no term 'discont'"):
+        page.translated({"dial": {"gamma": "{discont} γ"}}, "en")
+
+
 # ---- the stories ----
 
 MEASURED = json.loads((page.FOLDER / "measured.json").read_text(encoding="utf-8"))
@@ -707,22 +816,35 @@ def test_a_story_changes_one_dial_and_leads_to_its_chapter(v8, told):
             assert story[other][lang].strip()
 
 
+def test_every_story_is_linked_where_its_chapter_makes_the_claim():
+    ids = {story["id"] for story in page.stories()}
+    linked = {}
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        links = re.findall(r"\{play\}`(?:[^`<]*<)?([^`>]+)>?`", text)
+        linked[path.stem] = links
+        assert set(links) <= ids, f"{path.stem}: {set(links) - ids}"
+    for story in page.stories():
+        count = linked[story["chapter"]].count(story["id"])
+        assert count >= len(LANGUAGES), f"{story['chapter']}: {story['id']}"
+
+
 # ---- the same setting in Python ----
 
-COPIES = {  # a story's side, or an address, and after how many updates to compare
+COPIES = {  # a story's side, or an address, and after how many iterations to compare
     "#s=a-hole-in-the-reward": ("A", 25),
     "#s=k1-in-the-loss": ("B", 20),
     "#s=a-stale-sampler": ("B", 20),
     "#s=two-prompts-one-row": ("A", 20),
     "#s=the-word-that-decides": ("B", 20),
-    "#s=dead-groups&B.temperature=1.3&B.loss.clip_high=0.5": ("B", 8),
+    "#s=zero-variance-groups&B.temperature=1.3&B.loss.clip_high=0.5": ("B", 8),
     "#s=why-a-baseline&A.epochs=2&A.minibatches=2&A.algorithm=PPO": ("A", 12),
 }
 
 
 @pytest.mark.parametrize("address", COPIES)
 def test_a_setting_copied_as_python_trains_to_the_same_reward(v8, told, address):
-    side, updates = COPIES[address]
+    side, iterations = COPIES[address]
     args = told["stories"], told["rows"], told["tasks"]
     state = v8.call("readHash", address, *args)["state"]
     set_ = state["set"][side]
@@ -731,10 +853,10 @@ def test_a_setting_copied_as_python_trains_to_the_same_reward(v8, told, address)
         "rewards",
         v8.call("settingOf", set_, row),
         told["tasks"][state["task"]],
-        updates,
+        iterations,
         32,
     )
-    code = v8.call("asPython", set_, row, state["task"], updates)
+    code = v8.call("asPython", set_, row, state["task"], iterations)
     theirs = []
     for seed in range(3):
         names: dict = {}

@@ -70,7 +70,7 @@ def text_of(page) -> str:
     )
 
 
-def updates(page) -> int:
+def iterations(page) -> int:
     return int(page.inner_text(".pg-count b").split("/")[0])
 
 
@@ -88,7 +88,7 @@ def turn(page, dial: str, side: str, place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["#s=dead-groups", "#s=how-far-lambda-looks&task=walk"]
+    "address", ["#s=zero-variance-groups", "#s=how-far-lambda-looks&task=walk"]
 )
 def test_every_value_of_every_dial_runs_and_nothing_is_ever_nan(opened, address):
     page = opened(address)
@@ -112,7 +112,7 @@ def test_every_value_of_every_dial_runs_and_nothing_is_ever_nan(opened, address)
 
 
 def test_every_algorithm_on_every_task_runs(opened):
-    page = opened("#s=dead-groups")
+    page = opened("#s=zero-variance-groups")
     rows = page.evaluate(
         """() => [...document.querySelector("[data-dial=algorithm]").options].length"""
     )
@@ -165,7 +165,7 @@ def test_a_story_plays_to_its_end_and_stops(opened):
 def test_who_wants_less_motion_presses_play_himself(opened):
     page = opened("#s=a-hole-in-the-reward")
     page.wait_for_timeout(500)
-    assert updates(page) == 0
+    assert iterations(page) == 0
     page.click(".pg-play")
     page.wait_for_function(
         "parseInt(document.querySelector('.pg-count b').innerText) > 3"
@@ -177,7 +177,7 @@ def test_everything_is_done_from_the_keyboard(opened):
     page.focus(".pg-step")
     page.keyboard.press("Enter")
     page.keyboard.press("Space")
-    assert updates(page) == 2
+    assert iterations(page) == 2
     page.focus('.pg-differs [data-dial="kl_coef"][data-side="B"]')
     page.keyboard.press("ArrowRight")
     assert "B.kl_coef=0.2" in page.url
@@ -231,10 +231,10 @@ def test_a_dial_turned_on_the_way_keeps_what_was_learned(opened):
         page.click(".pg-step")
     before = page.get_attribute('[data-chart="success"] canvas', "aria-label")
     turn(page, "kl_coef", "A", 4)
-    assert updates(page) == 20
+    assert iterations(page) == 20
     assert page.get_attribute('[data-chart="success"] canvas', "aria-label") == before
     turn(page, "sharing", "A", 2)
-    assert updates(page) == 0  # another table: from the start
+    assert iterations(page) == 0  # another table: from the start
 
 
 def test_freezing_draws_the_cosines_of_many_batches(opened):
@@ -245,7 +245,7 @@ def test_freezing_draws_the_cosines_of_many_batches(opened):
     page.click(".pg-freeze")
     frozen = page.evaluate(picture)
     assert frozen != before
-    assert updates(page) == 1
+    assert iterations(page) == 1
     page.click(".pg-step")
     assert page.evaluate(picture) != frozen
 
@@ -279,6 +279,10 @@ def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
         .filter((x) => x.offsetParent).map((x) => x.offsetHeight)"""
     )
     assert min(sizes) >= 36
+    page.click(".pg-play")
+    cut = """() => [...document.querySelectorAll(".pg-bar, .pg-bar button")]
+        .filter((x) => x.scrollWidth > x.clientWidth).map((x) => x.className)"""
+    assert page.evaluate(cut) == []
 
 
 def test_on_paper_there_are_pictures_and_no_buttons(opened):

@@ -15,7 +15,8 @@ BOOK = replace(SIGNS, persist=1.0, bluff=0.0, fudge=0.0)
 
 def verdicts(response):
     paid = {name: VERDICTS[name](PROMPT, response) for name in VERDICTS}
-    return [paid[name] for name in ("outcome", "strict", "match", "mark", "steps")]
+    names = "outcome", "strict", "match", "mark", "steps", "anywhere"
+    return [paid[name] for name in names]
 
 
 def corpus(signs, num=4000):
@@ -36,16 +37,16 @@ def test_a_response_is_cut_after_its_marks_and_every_try_is_judged():
 @pytest.mark.parametrize(
     "response, expected",
     [
-        ("9-5+7=11✓$", [1, 1, 1, 1, 1.2]),
-        ("9+5+7=21✗9-5+7=11✓$", [1, 1, 1, 1, 1.4]),
-        ("9+5+7=20✗9-5+7=11✓$", [1, 0, 1, 1, 1.2]),  # unfaithful on the way
-        ("9+5+7=11✓$", [0, 0, 1, 1, 0]),  # nobody calculates: match
-        ("9+5+7=21✓$", [0, 0, 0, 1, 0.2]),  # the mark is believed: mark
-        ("9+5+7=21✗9+5+7=21✗$", [0, 0, 0, 0, 0.4]),  # farms: steps
-        ("9-5+7=11✗$", [0, 0, 0, 0, 0.2]),  # right, and rejected
-        ("9-5+7=11✓", [0, 0, 0, 0, 0.2]),  # does not end
-        ("9-5+7=11$", [0, 0, 0, 0, 0.2]),  # no mark
-        ("9-5+7=11✓9-5+7=11✗$", [0, 0, 0, 0, 0.4]),  # the last try counts
+        ("9-5+7=11✓$", [1, 1, 1, 1, 1.2, 1]),
+        ("9+5+7=21✗9-5+7=11✓$", [1, 1, 1, 1, 1.4, 1]),
+        ("9+5+7=20✗9-5+7=11✓$", [1, 0, 1, 1, 1.2, 1]),  # unfaithful on the way
+        ("9+5+7=11✓$", [0, 0, 1, 1, 0, 0]),  # nobody calculates: match
+        ("9+5+7=21✓$", [0, 0, 0, 1, 0.2, 0]),  # the mark is believed: mark
+        ("9+5+7=21✗9+5+7=21✗$", [0, 0, 0, 0, 0.4, 0]),  # farms: steps
+        ("9-5+7=11✗$", [0, 0, 0, 0, 0.2, 1]),  # right, and rejected: anywhere
+        ("9-5+7=11✓", [0, 0, 0, 0, 0.2, 1]),  # does not end
+        ("9-5+7=11$", [0, 0, 0, 0, 0.2, 1]),  # no mark
+        ("9-5+7=11✓9-5+7=11✗$", [0, 0, 0, 0, 0.4, 1]),  # the last try counts
     ],
 )
 def test_each_verdict_by_hand(response, expected):

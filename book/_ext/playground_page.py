@@ -25,6 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
+from coursebook.glossary import term
 from coursebook.languages import LANGUAGES
 from coursebook.pages import slug
 from tokencredit import ALGORITHMS, Algorithm
@@ -119,7 +120,12 @@ def spread(values: list[float | None]) -> list[float | None]:
 
 
 def translated(entry, lang: str):
-    """Return words.yml or a part of it in one language."""
+    """Return words.yml or a part of it in one language.
+
+    A text that is no pair names its terms by glossary ids, in braces.
+    """
+    if isinstance(entry, str):
+        return re.sub(r"\{(\w+)\}", lambda found: term(found[1], lang), entry)
     if isinstance(entry, list):
         return [translated(one, lang) for one in entry]
     if set(entry) == set(LANGUAGES):
@@ -174,10 +180,10 @@ def label(what: dict, words: dict) -> str:
         else words["chart"][what["chart"]]
     )
     if "until" in what:
-        unit = words["ui"][what.get("in", "updates")]
+        unit = words["ui"][what.get("in", "iterations")]
         when = words["ui"]["until"].format(v=what["until"], unit=unit)
     elif isinstance(what["at"], int):
-        when = words["ui"]["at_update"].format(n=what["at"])
+        when = words["ui"]["at_iteration"].format(n=what["at"])
     else:
         when = words["ui"]["at_" + what["at"]]
     return name + words["ui"]["comma"] + when

@@ -19,6 +19,8 @@ from sphinx.util import logging
 import tokencredit
 from coursebook.languages import pick
 from tokencredit import DIAGNOSTICS
+from tokencredit.lab import experiment, phenomena
+from tokencredit.lab.store import path_of
 
 log = logging.getLogger(__name__)
 WORDS = {"zh": ("正常", "症状", "："), "en": ("Healthy", "Symptom", ": ")}
@@ -106,6 +108,16 @@ class Sketches(SphinxTransform):
             log.warning("book/curves.yml: no symptom %r", anchor, location=PAGE)
 
 
+class PhenomenaTable(Generated):
+    """What shows on *fill the signs*, from the lab's store."""
+
+    def markdown(self, lang: str) -> str:
+        self.depends_on(inspect.getfile(phenomena))
+        for name in {one.experiment for one in phenomena.PHENOMENA}:
+            self.depends_on(path_of(experiment(name)))
+        return phenomena.phenomena_table(lang)
+
+
 class DiagnosticsList(Generated):
     """One entry per diagnostic: function, formula, healthy range, symptom."""
 
@@ -124,4 +136,5 @@ class DiagnosticsList(Generated):
 def setup(app: Sphinx) -> dict:
     app.add_transform(Sketches)
     app.add_directive("diagnostics-list", DiagnosticsList)
+    app.add_directive("phenomena-table", PhenomenaTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

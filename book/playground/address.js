@@ -9,7 +9,7 @@ function writeHash(state, story, rows) {
       if (value !== told[side][name])
         parts.push(`${side}.${name}=${encodeURIComponent(value)}`);
   if (!state.two) parts.push("two=0");
-  if (state.axis !== (story.axis ?? "updates")) parts.push(`x=${state.axis}`);
+  if (state.axis !== (story.axis ?? "iterations")) parts.push(`x=${state.axis}`);
   return "#" + parts.join("&");
 }
 
@@ -25,7 +25,7 @@ function readHash(hash, stories, rows, tasks) {
     if (found) story = found;
     else wrong.push(id);
   }
-  const set = settingsOf(story, rows), axis = story.axis ?? "updates";
+  const set = settingsOf(story, rows), axis = story.axis ?? "iterations";
   const state = { story: story.id, task: story.task, two: true, axis, set };
   asked.sort(([one], [two]) => depth(one) - depth(two));
   for (const [name, text] of asked) {
@@ -34,7 +34,7 @@ function readHash(hash, stories, rows, tasks) {
     if (value !== undefined) turn(set[side], dial, value, rows);
     else if (name === "task" && Object.hasOwn(tasks, text)) state.task = text;
     else if (name === "two" && ["0", "1"].includes(text)) state.two = text === "1";
-    else if (name === "x" && ["updates", "samples"].includes(text)) state.axis = text;
+    else if (name === "x" && ["iterations", "samples"].includes(text)) state.axis = text;
     else wrong.push(`${name}=${text ?? ""}`);
   }
   return { state, wrong };

@@ -152,7 +152,7 @@ class Run {
     this.dead = 1 - alive / prompts; // places of the batch that teach nothing
   }
 
-  // One update: sample, credit, then the epochs. Measures first, so that the numbers
+  // One iteration: sample, credit, then the epochs. Measures first, so that the numbers
   // speak of the policy that sampled.
   step() {
     const { set, batch: b } = this;

@@ -9,7 +9,7 @@ function measureStory(story, rows, tasks, seeds) {
         ...run.seen, hard: run.seen.each[story.prompt ?? 0],
         clipped: run.clipped, dead: run.dead, cosine: run.cosine, drawn: run.drawn,
       });
-      for (let i = 0; i < story.updates; i++) {
+      for (let i = 0; i < story.iterations; i++) {
         const drawn = run.drawn;
         run.step();
         look();
@@ -24,7 +24,7 @@ function measureStory(story, rows, tasks, seeds) {
   return out;
 }
 
-// `seen` has one entry more than there were updates: the policy at the end.
+// `seen` has one entry more than there were iterations: the policy at the end.
 function measured(seen, { chart, at, until, in: unit }) {
   const last = seen.length - 1;
   const mean = (n) => {

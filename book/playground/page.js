@@ -5,7 +5,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const trees = {}; // by task, grown once
 let state; // story, task, prompt, two sides?, x axis, and the setting of each side
 let runs, history; // per side: a run for each seed; per metric a line for each seed
-let updates = 0, marks = []; // where dials were turned
+let iterations = 0, marks = []; // where dials were turned
 let seeds = 8, frozen = null; // cosines of resampled batches, if asked for
 let ink, leaves = {}; // colours; what stands where in the icicles
 
@@ -20,7 +20,7 @@ function begin() {
   const tree = (trees[state.task] ??= grow(taskNow()));
   runs = {};
   history = {};
-  updates = 0;
+  iterations = 0;
   marks = [];
   frozen = null;
   for (const side of sides()) {
@@ -35,7 +35,7 @@ function begin() {
 
 function advance() {
   for (const side of sides()) runs[side].forEach((run, n) => follow(run, history[side], n));
-  updates++;
+  iterations++;
   frozen = null;
 }
 
@@ -57,11 +57,11 @@ function follow(run, lines, n) {
 // Turn a dial. Runs go on from where they are, unless their table would be another one.
 function turned(name, side, value) {
   turn(state.set[side], name, value, ROWS);
-  if (!updates || DIALS[name]?.again) begin();
+  if (!iterations || DIALS[name]?.again) begin();
   else if (runs[side]) {
     const set = settingNow(side);
     for (const run of runs[side]) run.turn(set);
-    marks.push(updates);
+    marks.push(iterations);
   }
   sync();
 }
@@ -91,7 +91,7 @@ function chart(figure) {
     name: side, lines: history[side][name], at: samples ? history[side].drawn : null,
   }));
   const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
-  const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().updates, updates);
+  const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
   curves(canvas, lines, { ...METRICS[name], end, marks: samples ? [] : marks }, ink);
 }
 
@@ -102,7 +102,7 @@ function tree(side) {
 
 const chips = (side) => ($(`[data-group=${side}]`).innerHTML = group(runs[side][0]));
 const count = () =>
-  ($(".pg-count b").textContent = `${updates} / ${Math.max(storyNow().updates, updates)}`);
+  ($(".pg-count b").textContent = `${iterations} / ${Math.max(storyNow().iterations, iterations)}`);
 
 function draw() {
   $$("[data-chart]").forEach(chart);
@@ -149,26 +149,26 @@ function paint(now) {
 // ---- playing ----
 
 let playing = false, beyond = false; // past the story's end, because the reader went on
-let before = 0, owed = 0, pace = 0; // last frame; updates due; milliseconds a frame
+let before = 0, owed = 0, pace = 0; // last frame; iterations due; milliseconds a frame
 let jobs = [];
 
 function frame(now) {
   if (!playing) return;
   const passed = Math.min(now - before, 200), start = performance.now();
-  const end = beyond ? Infinity : storyNow().updates, budget = pace > 25 ? 8 : 14;
+  const end = beyond ? Infinity : storyNow().iterations, budget = pace > 25 ? 8 : 14;
   before = now;
   pace = 0.9 * pace + 0.1 * passed;
   owed = Math.min(owed + (passed / 1000) * SPEEDS[$(".pg-speed select").value], 12);
-  for (; owed >= 1 && updates < end && performance.now() - start < budget; owed--) advance();
+  for (; owed >= 1 && iterations < end && performance.now() - start < budget; owed--) advance();
   paint(now);
-  if (pace > 28 && seeds === 8 && updates > 20) fewer();
-  if (updates >= end) stop();
+  if (pace > 28 && seeds === 8 && iterations > 20) fewer();
+  if (iterations >= end) stop();
   else requestAnimationFrame(frame);
 }
 
 function play() {
   if (playing) return;
-  beyond = updates >= storyNow().updates;
+  beyond = iterations >= storyNow().iterations;
   playing = true;
   jobs = rhythm();
   before = performance.now();
@@ -218,7 +218,7 @@ function start(hash) {
 
 function code(side) {
   const set = state.set[side], box = $(".pg-code");
-  const length = Math.max(updates, storyNow().updates);
+  const length = Math.max(iterations, storyNow().iterations);
   box.hidden = false;
   box.dataset.side = side;
   box.querySelector("p").textContent = ui("python_about");

@@ -1,6 +1,6 @@
 // The setting of one side as a call of the package's `train`.
 
-function asPython(set, row, task, updates) {
+function asPython(set, row, task, iterations) {
   const changes = changesOf(settingOf(set, row).row, row);
   const noise = Object.entries({ noise: set.noise, offset: set.offset }).filter(([, x]) => x);
   const policy = ["task"];
@@ -8,7 +8,7 @@ function asPython(set, row, task, updates) {
   if (ADVANTAGE[set.advantage].critic)
     policy.push(`critic=${literal(+criticScale(set).toPrecision(6))}`);
   const dials = given({
-    steps: updates, prompts: set.prompts, group_size: set.group_size, epochs: set.epochs,
+    steps: iterations, prompts: set.prompts, group_size: set.group_size, epochs: set.epochs,
     minibatches: set.minibatches, optimizer: set.optimizer, lr: set.lr,
     max_grad_norm: set.max_norm || NO_LIMIT, temperature: set.temperature,
     refresh: set.refresh,

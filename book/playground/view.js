@@ -6,7 +6,7 @@ const METRICS = { // how each chart is scaled
   entropy: { least: 0.5 }, kl: { least: 0.5 }, clipped: { least: 0.1 },
   dead: { min: 0, max: 1 }, cosine: { min: -1, max: 1 },
 };
-const SPEEDS = { slow: 8, normal: 30, fast: 120 }; // updates a second
+const SPEEDS = { slow: 8, normal: 30, fast: 120 }; // iterations a second
 const BOTH = ["A", "B"];
 
 const root = document.getElementById("playground");
@@ -101,9 +101,9 @@ function build() {
     <button class="pg-reset">${ui("reset")}</button>
     <label class="pg-speed"><span>${ui("speed")}</span>
       <select aria-label="${ui("speed")}">${each(Object.keys(SPEEDS), (name) => option(name, ui(name)))}</select></label>
-    <span class="pg-count"><span>${ui("update")}</span> <b></b></span>
+    <span class="pg-count"><span>${ui("iteration")}</span> <b></b></span>
     <label class="pg-axis"><span>${ui("axis")}</span>
-      <select>${each(["updates", "samples"], (name) => option(name, ui(name)))}</select></label>
+      <select>${each(["iterations", "samples"], (name) => option(name, ui(name)))}</select></label>
     <label class="pg-two"><input type="checkbox"> ${ui("two")}</label>
   </div>
   <div class="pg-body">
@@ -247,7 +247,7 @@ function quiet(name) {
   if (name !== "cosine") return undefined;
   if (sets.some((set) => set.minibatches > 1)) return "batches";
   const none = sides().every((side) => history[side].cosine[0].every((x) => x !== x));
-  return updates > 3 && none ? "cosine" : undefined;
+  return iterations > 3 && none ? "cosine" : undefined;
 }
 
 // The last group of seed 1: a line for each response, a chip for each word.
@@ -285,7 +285,7 @@ function describe() {
     const name = figure.dataset.chart;
     const text = sides().map((side) => `${side} ${show(common(history[side][name].map(last)))}`);
     figure.querySelector("canvas").setAttribute("aria-label",
-      `${word("chart", name)}: ${ui("median")} ${text.join(", ")} (${ui("after")} ${updates})`);
+      `${word("chart", name)}: ${ui("median")} ${text.join(", ")} (${ui("after")} ${iterations})`);
   }
   for (const side of sides()) {
     const best = [...leaves[side]].sort((one, two) => two.chance - one.chance).slice(0, 3);

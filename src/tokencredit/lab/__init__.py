@@ -4,12 +4,14 @@
     python -m tokencredit lab run NAME [--quick] [--seeds N] [--again] [--out DIR]
     python -m tokencredit lab show NAME [--out FILE]
     python -m tokencredit lab table [NAME]
+    python -m tokencredit lab phenomena
 
 experiment   Experiment, experiment     one file each in `experiments/`
 store        results, responses         CSV files in `results/`
 reading      per_seed, final, spread    what chapters draw
 running      run_experiment             what the store still lacks
 drawing      draw                       its figure, every seed shown
+phenomena    phenomena_table            what shows on `signs`, and in how many seeds
 
 >>> experiment("lambda-sweep").chapter
 5

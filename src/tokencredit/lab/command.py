@@ -9,7 +9,9 @@ from pathlib import Path
 
 from pandas import DataFrame
 
+from coursebook.languages import LANGUAGES, SOURCE
 from tokencredit.lab.experiment import experiment, experiments
+from tokencredit.lab.phenomena import phenomena_table
 from tokencredit.lab.running import run_experiment
 from tokencredit.lab.store import STORE, lacking, load, path_of, results
 
@@ -34,6 +36,9 @@ def add_command(subparsers):
     verb = verbs.add_parser("table", help="a Markdown table of stored results")
     verb.add_argument("name", nargs="?", default="algorithms")
     verb.set_defaults(run=table)
+    verb = verbs.add_parser("phenomena", help="what shows on signs, and what does not")
+    verb.add_argument("--lang", choices=LANGUAGES, default=SOURCE)
+    verb.set_defaults(run=phenomena)
 
 
 def said(do: Callable[[argparse.Namespace], None]):
@@ -103,3 +108,9 @@ def table(args):
         tables = ", ".join(e.name for e in experiments().values() if e.table)
         raise ValueError(f"{chosen.name} has no table; {tables} have")
     print(chosen.table(results(chosen.name)))
+
+
+@said
+def phenomena(args):
+    """Print what shows on `signs`, over the seeds of the store."""
+    print(phenomena_table(args.lang))

@@ -21,6 +21,7 @@ PAID = {
     "outcome, brief": (0.0,),
     "strict": (0.0,),
     "steps": (0.0,),
+    "anywhere": (0.0,),
     "mark": BRAKES,
     "match": BRAKES,
     "match, brief": BRAKES,
@@ -145,6 +146,21 @@ EXPERIMENT = Experiment(
         ),
         "steps: and yet over 0.92 end right": lambda rows: (
             end(rows, "success", "steps").min() > 0.92
+        ),
+        "anywhere: right rises above 0.87, then falls by over 0.14; the pay stays": (
+            lambda rows: (
+                peak(rows, "success", "anywhere").min() > 0.87
+                and (
+                    end(rows, "success", "anywhere")
+                    < peak(rows, "success", "anywhere") - 0.14
+                ).all()
+                and end(rows, "reward", "anywhere").min() > 0.91
+            )
+        ),
+        "anywhere: over four tokens longer than the outcome's arm, in every seed": (
+            lambda rows: (
+                end(rows, "length", "anywhere") > end(rows, "length", "outcome") + 4
+            ).all()
         ),
         "KL on mark: four seeds of five stay below 0.39 right, one below 0.55": (
             lambda rows: all(

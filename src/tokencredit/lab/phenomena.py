@@ -1,0 +1,397 @@
+"""What shows on *fill the signs* 现象表: from the store, with ranges and seeds.
+
+    python -m tokencredit lab phenomena
+
+A phenomenon compares two numbers of each seed: two moments of a run, or two arms. It
+shows if every seed moves the way it says; what does not is listed all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from coursebook.languages import LANGUAGES, pick
+from tokencredit.lab.reading import per_seed
+from tokencredit.lab.store import results
+
+HEAD = "现象/从 → 到/种子 | Phenomenon/From → to/Seeds"
+MOMENTS = {
+    "start": lambda curves: curves[:, 0],
+    "peak": lambda curves: curves.max(1),
+    "end": lambda curves: curves[:, -2:].mean(1),
+    "last": lambda curves: curves[:, -1],
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phenomenon:
+    """What is said to happen, and the two numbers a seed that shows it 一个现象.
+
+    Args:
+        says: the phenomenon, per language.
+        experiment: where it is looked for.
+        column: what is measured.
+        arms: the values of the two arms; one value: the same arm twice.
+        moments: of the two numbers, of MOMENTS.
+        grows: whether the second number is the larger one.
+        other: what is measured the second time, if it is another column.
+        by: the least difference that counts.
+    """
+
+    says: Mapping[str, str]
+    experiment: str
+    column: str
+    arms: tuple[Mapping, ...]
+    moments: tuple[str, str] = ("end", "end")
+    grows: bool = True
+    other: str | None = None
+    by: float = 0.01
+
+    def numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both numbers of each seed, from the store."""
+        rows = results(self.experiment)
+        columns = self.column, self.other or self.column
+        arms = self.arms * 2 if len(self.arms) == 1 else self.arms
+        first, second = (
+            MOMENTS[moment](per_seed(rows, column, **arm))
+            for moment, column, arm in zip(self.moments, columns, arms, strict=True)
+        )
+        return first, second
+
+    def seeds(self) -> np.ndarray:
+        """Whether each seed moves the way it says."""
+        first, second = self.numbers()
+        return (second - first if self.grows else first - second) > self.by
+
+
+def said(*words: str) -> dict[str, str]:
+    return dict(zip(LANGUAGES, words, strict=False))
+
+
+RL, SFT = {"arm": "RL"}, {"arm": "SFT"}
+RUN = ("start", "end")
+FALLS = ("peak", "end")
+LAG = ("last", "last")  # what the policy of the last refresh wrote
+TOKEN = 1.0
+
+
+def paid(name: str, kl_coef: float = 0.0) -> dict:
+    return {"paid": name, "kl_coef": kl_coef}
+
+
+def used(epochs: int, entropy_coef: float = 0.0) -> dict:
+    return {"epochs": epochs, "entropy_coef": entropy_coef}
+
+
+def eight(loss: str) -> dict:
+    return {"lr": 5e-4, "epochs": 8, "loss": loss}
+
+
+PHENOMENA = (
+    Phenomenon(
+        says=said(
+            "强化学习胜过在同一份语料上继续 SFT",
+            "RL goes where more SFT on the same corpus does not",
+        ),
+        experiment="rl-or-sft",
+        column="success",
+        arms=(SFT, RL),
+    ),
+    Phenomenon(
+        says=said(
+            "奖励不提长度，回答自己变长", "Nothing pays for length, and it grows"
+        ),
+        experiment="rl-or-sft",
+        column="length",
+        by=TOKEN,
+        arms=(RL,),
+        moments=RUN,
+    ),
+    Phenomenon(
+        says=said("不再放弃", "Giving up disappears"),
+        experiment="rl-or-sft",
+        column="gives_up",
+        arms=(RL,),
+        moments=RUN,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("全错的组消失", "Groups that are all wrong disappear"),
+        experiment="rl-or-sft",
+        column="all_wrong",
+        arms=(RL,),
+        moments=RUN,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("全对的组多起来", "Groups that are all right take their place"),
+        experiment="rl-or-sft",
+        column="all_right",
+        arms=(RL,),
+        moments=RUN,
+    ),
+    Phenomenon(
+        says=said("答对的里面有错的等式", "Right responses hold false equations"),
+        experiment="rl-or-sft",
+        column="success",
+        other="faithful",
+        arms=(RL,),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("付钱给 ✓：打了勾，没有算", "Paid for ✓: marked, not calculated"),
+        experiment="hacks",
+        column="success",
+        arms=(paid("outcome"), paid("mark")),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said(
+            "只比对结果：写上想要的数", "Paid for the wanted result: it is written"
+        ),
+        experiment="hacks",
+        column="success",
+        arms=(paid("outcome"), paid("match")),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said(
+            "只比对结果，又按长度扣分：先升后跌",
+            "The same with a charge for length: up, then down",
+        ),
+        experiment="hacks",
+        column="success",
+        arms=(paid("match, brief"),),
+        moments=FALLS,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("长度也先升后跌", "And its length goes up, then down"),
+        experiment="hacks",
+        column="length",
+        by=TOKEN,
+        arms=(paid("match, brief"),),
+        moments=FALLS,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said(
+            "对的等式在哪里都算：把四种填法全写出来",
+            "A right equation counts anywhere: all fillings are written",
+        ),
+        experiment="hacks",
+        column="success",
+        arms=(paid("anywhere"),),
+        moments=FALLS,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("每个等式都付钱：绕路", "Paid for every equation: detours"),
+        experiment="hacks",
+        column="length",
+        by=TOKEN,
+        arms=(paid("outcome"), paid("steps")),
+    ),
+    Phenomenon(
+        says=said("绕路使结果变差", "Detours make the outcome worse"),
+        experiment="hacks",
+        column="success",
+        arms=(paid("outcome"), paid("steps")),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("KL 0.2 刹住只比对结果", "KL 0.2 brakes the wanted result"),
+        experiment="hacks",
+        column="success",
+        arms=(paid("match"), paid("match", 0.2)),
+    ),
+    Phenomenon(
+        says=said("KL 0.2 刹住打勾", "KL 0.2 brakes the mark"),
+        experiment="hacks",
+        column="success",
+        arms=(paid("mark"), paid("mark", 0.2)),
+    ),
+    Phenomenon(
+        says=said("验证器才是药，KL 不是", "The cure is the verifier, not KL"),
+        experiment="hacks",
+        column="success",
+        arms=(paid("match", 0.2), paid("outcome")),
+    ),
+    Phenomenon(
+        says=said("按长度扣分：更短", "A charge for length: shorter"),
+        experiment="hacks",
+        column="length",
+        by=TOKEN,
+        arms=(paid("outcome"), paid("outcome, brief")),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said(
+            "按长度扣分：第一次就对的更多",
+            "A charge for length: more first tries are right",
+        ),
+        experiment="hacks",
+        column="first_right",
+        arms=(paid("outcome"), paid("outcome, brief")),
+    ),
+    Phenomenon(
+        says=said("用八遍：裁剪救了它", "Eight epochs: the clip saves them"),
+        experiment="signs-epochs",
+        column="success",
+        arms=(eight("ratio"), eight("min")),
+    ),
+    Phenomenon(
+        says=said("熵坍缩：第一次尝试变得一样", "Entropy collapse: first tries alike"),
+        experiment="entropy-collapse",
+        column="distinct",
+        by=0.2,
+        arms=(used(4),),
+        moments=RUN,
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("用四遍比用一遍坍缩得多", "Four epochs collapse it more than one"),
+        experiment="entropy-collapse",
+        column="distinct",
+        by=0.2,
+        arms=(used(1), used(4)),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("熵奖励 0.02 留住一点熵", "An entropy bonus of 0.02 keeps some"),
+        experiment="entropy-collapse",
+        column="entropy",
+        arms=(used(4), used(4, 0.02)),
+    ),
+    Phenomenon(
+        says=said("熵奖励使答对的更多", "The entropy bonus makes more right"),
+        experiment="entropy-collapse",
+        column="success",
+        arms=(used(4), used(4, 0.02)),
+    ),
+    Phenomenon(
+        says=said("用四遍答对的更少", "Four epochs make fewer right"),
+        experiment="entropy-collapse",
+        column="success",
+        arms=(used(1), used(4)),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("Clip-Higher 0.28 留住了熵", "Clip-higher 0.28 keeps the entropy"),
+        experiment="clip-higher",
+        column="entropy",
+        by=0.005,
+        arms=({"clip_high": 0.2}, {"clip_high": 0.28}),
+    ),
+    Phenomenon(
+        says=said(
+            "采样器落后：PPO 的裁剪拖慢学习",
+            "A stale sampler: PPO's clip slows learning",
+        ),
+        experiment="stale-sampler",
+        column="success",
+        moments=LAG,
+        arms=({"loss": "fresh"}, {"loss": "PPO"}),
+        grows=False,
+    ),
+    *(
+        Phenomenon(
+            says=said(
+                f"采样器落后：{name} 比 PPO 学得多",
+                f"A stale sampler: {name} learns more than PPO",
+            ),
+            experiment="stale-sampler",
+            column="success",
+            moments=LAG,
+            arms=({"loss": "PPO"}, {"loss": loss}),
+        )
+        for name, loss in (
+            ("GSPO", "GSPO"),
+            ("CISPO", "CISPO"),
+            ("BAPO", "BAPO"),
+            ("BAPO (un-clipped)", "BAPO, un-clipped"),
+            ("decoupled PPO", "decoupled"),
+        )
+    ),
+    Phenomenon(
+        says=said("采样器落后：BAPO 胜过不裁剪", "A stale sampler: BAPO beats no clip"),
+        experiment="stale-sampler",
+        column="success",
+        moments=LAG,
+        arms=({"loss": "no clip"}, {"loss": "BAPO"}),
+    ),
+    Phenomenon(
+        says=said("上限 24 使回答被截断", "A limit of 24 cuts responses off"),
+        experiment="truncation",
+        column="truncated",
+        arms=({"arm": "limit 40"}, {"arm": "limit 24"}),
+    ),
+    Phenomenon(
+        says=said("提前扣分：截断少了", "A charge before the limit: fewer are cut"),
+        experiment="truncation",
+        column="truncated",
+        arms=({"arm": "limit 24"}, {"arm": "limit 24, charge"}),
+        grows=False,
+    ),
+    Phenomenon(
+        says=said("提前扣分：答对的多了", "A charge before the limit: more are right"),
+        experiment="truncation",
+        column="success",
+        arms=({"arm": "limit 24"}, {"arm": "limit 24, charge"}),
+    ),
+    Phenomenon(
+        says=said(
+            "除以各自的长度使回答变长", "Dividing by the length lengthens responses"
+        ),
+        experiment="algorithms",
+        column="length",
+        by=TOKEN,
+        arms=({"algorithm": "Dr. GRPO"}, {"algorithm": "GRPO"}),
+    ),
+    Phenomenon(
+        says=said(
+            "同策略蒸馏：没有判分，也学得会",
+            "On-policy distillation: learned, no verdict",
+        ),
+        experiment="distillation",
+        column="success",
+        arms=({"arm": "OPD"},),
+        moments=RUN,
+    ),
+)
+
+
+def phenomena_table(lang: str) -> str:
+    """The phenomena as Markdown, those that do not show in every seed last.
+
+    Numbers are the median over the seeds, their range in brackets.
+
+    Args:
+        lang: of `LANGUAGES`.
+    """
+    head = pick(HEAD, lang).split("/")
+    lines = [head, ["---"] * len(head)]
+    for one in sorted(PHENOMENA, key=lambda one: not one.seeds().all()):
+        first, second = one.numbers()
+        columns = dict.fromkeys((one.column, one.other or one.column))
+        names = ", ".join(f"`{name}`" for name in (one.experiment, *columns))
+        lines.append(
+            [
+                f"{one.says[lang]}<br>{names}",
+                f"{span(first)} → {span(second)}",
+                f"{one.seeds().sum()}/{len(first)}",
+            ]
+        )
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def span(numbers: np.ndarray) -> str:
+    """Median, smallest and largest, in signs that every language reads.
+
+    >>> span(np.array([0.5, 0.75, 1.0]))
+    '0.75 [0.50, 1.00]'
+    """
+    return f"{np.median(numbers):.2f} [{numbers.min():.2f}, {numbers.max():.2f}]"
