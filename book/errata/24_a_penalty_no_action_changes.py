@@ -19,7 +19,7 @@ WORDS = {
             "期望梯度恰好为 0。"
         ),
         "trained": (
-            "没有判分，只有老师，每条曲线是一个种子：这种惩罚教不了多少，"
+            "没有判分，只有老师，每条曲线是一个种子：这种惩罚只让策略来回摇摆，"
             "给每个词元各打各的分才学得会。"
         ),
         "law": "按策略求平均，策略梯度就是 −KL 的梯度。",
@@ -36,8 +36,8 @@ WORDS = {
             "drawn. It is a baseline, and its expected gradient is exactly 0."
         ),
         "trained": (
-            "No verdict, only a teacher, a line per seed: such a penalty teaches "
-            "little, and a score for each token teaches the task."
+            "No verdict, only a teacher, a line per seed: under such a "
+            "penalty the policy wanders, and a score for each token teaches the task."
         ),
         "law": "Averaged over the policy, the policy gradient is that of −KL.",
     },

@@ -15,8 +15,8 @@ WORDS = {
             "真正的结束符也一起去掉了：在哪里停下，从此不训练。"
         ),
         "trained": (
-            "填符号，每条曲线是一个种子：结束符不参加训练，策略迟迟学不会“写完 ✗ "
-            "不要停，再试一次”。"
+            "填符号，每条曲线是一个种子：结束符不参加训练，"
+            "策略就迟迟学不会写完 ✗ 以后再试一次，五次迭代后仍有两到五成回答停在 ✗。"
         ),
         "law": "每行参加训练的词元，恰好到第一个结束符为止，连它在内。",
     },
@@ -32,7 +32,8 @@ WORDS = {
         ),
         "trained": (
             "Filling in signs, a line per seed: if the end token is not trained, the "
-            "policy is slow to learn to try again after ✗ instead of stopping."
+            "policy is slow to learn to try again after ✗, and five iterations later "
+            "two to five responses in ten still stop there."
         ),
         "law": "In each row the mask ends with the first end token and includes it.",
     },

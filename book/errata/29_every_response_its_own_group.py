@@ -1,5 +1,6 @@
 """Every response its own group."""
 
+import torch
 from torch import tensor
 
 SHOWN = "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-stops-learning"
@@ -18,7 +19,7 @@ WORDS = {
         ),
         "trained": (
             "填符号，每条回答多给 1 分，每条曲线是一个种子：分好组的照常学会，"
-            "自成一组的越写越短，成功率降到 0。"
+            "自成一组的没有一个种子学会，回答反而越写越短。"
         ),
         "law": "每条回答都多给 1 分，优势不变。",
     },
@@ -36,8 +37,8 @@ WORDS = {
         ),
         "trained": (
             "Filling in signs, one point more for every response, a line per seed: "
-            "with groups it is learned as ever, and without them responses get shorter "
-            "and shorter and success falls to 0."
+            "with groups the task is learned as ever, and without them no seed learns "
+            "it and responses get shorter."
         ),
         "law": "One point more for every response changes no advantage.",
     },
@@ -46,19 +47,20 @@ TRAINED = (("one id a response", "success"), ("GRPO", "success"))
 
 
 def wrong(prompts, rewards):
-    ids = list(range(len(prompts)))  # a new id for every copy
-    groups = [[r for r, k in zip(rewards, ids, strict=True) if k == i] for i in ids]
-    means = [sum(group) / len(group) if len(group) > 1 else 0 for group in groups]
-    return rewards - tensor(means)
+    groups = torch.arange(len(prompts))  # a new id for every copy
+    same = groups == groups[:, None]
+    means = (same * rewards).sum(1) / same.sum(1)
+    return torch.where(same.sum(1) > 1, rewards - means, rewards)
 
 
 def right(prompts, rewards):
-    ids = prompts
-    groups = [[r for r, k in zip(rewards, ids, strict=True) if k == i] for i in ids]
-    means = [sum(group) / len(group) if len(group) > 1 else 0 for group in groups]
-    return rewards - tensor(means)
+    groups = tensor([prompts.index(prompt) for prompt in prompts])
+    same = groups == groups[:, None]
+    means = (same * rewards).sum(1) / same.sum(1)
+    return torch.where(same.sum(1) > 1, rewards - means, rewards)
 
 
 def law(f):
-    prompts, rewards = ["a", "a", "b", "b"], tensor([1.0, 0.0, 0.0, 1.0])
+    prompts = ["a", "a", "b", "b"]
+    rewards = tensor([1.0, 0.0, 0.0, 1.0])
     return (f(prompts, rewards) == f(prompts, rewards + 1)).all()

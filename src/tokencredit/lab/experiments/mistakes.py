@@ -19,7 +19,14 @@ from tokencredit.algorithms import ALGORITHMS
 from tokencredit.credit.advantages import plain_reward
 from tokencredit.credit.returns import discounted_return
 from tokencredit.lab import Experiment, final, per_seed
-from tokencredit.lab.experiments._signs import COLUMNS, DIALS, PLAIN, TASK, learn
+from tokencredit.lab.experiments._signs import (
+    COLUMNS,
+    DIALS,
+    PLAIN,
+    TASK,
+    inside,
+    learn,
+)
 from tokencredit.lab.experiments.distillation import SEEDS, trained
 from tokencredit.world.tasks.signs import Signs, asked
 from tokencredit.world.verdict import on_last_token
@@ -172,8 +179,8 @@ EXPERIMENT = Experiment(
         **DIALS,
     },
     claims={
-        "controls: GRPO and CISPO end above 0.92 in every seed": lambda rows: all(
-            end(rows, arm).min() > 0.92 for arm in ("GRPO", "CISPO")
+        "controls: GRPO and CISPO end above 0.9 in every seed": lambda rows: all(
+            end(rows, arm).min() > 0.9 for arm in ("GRPO", "CISPO")
         ),
         "no minus: below half of where it began after five rounds, then below 0.05": (
             lambda rows: (
@@ -188,22 +195,42 @@ EXPERIMENT = Experiment(
                 at(rows, "end token not trained", 5) < at(rows, "GRPO", 5) - 0.2
             ).all()
         ),
+        "then it still gives up in 0.2 to 0.5 of its responses, GRPO in 0.01": (
+            lambda rows: (
+                inside(at(rows, "end token not trained", 5, "gives_up"), 0.2, 0.5)
+                and at(rows, "GRPO", 5, "gives_up").max() < 0.015
+            )
+        ),
         "and every seed is still below GRPO at the end": lambda rows: (
             end(rows, "end token not trained") < end(rows, "GRPO")
         ).all(),
-        "unreadable answers: at first the reward is over 0.25 above success": (
+        "unreadable answers: at first the reward is over 0.2 above success": (
             lambda rows: (
                 at(rows, "unreadable answers", 0, "reward")
-                > at(rows, "unreadable answers", 0) + 0.25
+                > at(rows, "unreadable answers", 0) + 0.2
             ).all()
         ),
         "an id a response: no seed ever gets above 0.5": lambda rows: (
             per_seed(rows, "success", arm="one id a response").max() < 0.5
         ),
-        "a score a token ends above 0.93, a penalty a position below 0.6": (
+        "and every seed ends with shorter responses, GRPO with longer ones": (
+            lambda rows: (
+                (
+                    at(rows, "one id a response", -1, "length")
+                    < at(rows, "one id a response", 0, "length")
+                ).all()
+                and (
+                    at(rows, "GRPO", -1, "length") > at(rows, "GRPO", 0, "length")
+                ).all()
+            )
+        ),
+        "a score a token ends above 0.93, a penalty a position 0.2 or more below it": (
             lambda rows: (
                 end(rows, "a score a token").min() > 0.93
-                and end(rows, "one penalty a position").max() < 0.6
+                and (
+                    end(rows, "one penalty a position")
+                    < end(rows, "a score a token") - 0.2
+                ).all()
             )
         ),
         "the sum gets within 0.2 nats, clipped terms stay above 1.5": lambda rows: (
