@@ -1,12 +1,16 @@
 """The errata museum: every law catches its mistake and lets the repair pass."""
 
-import pytest
-from errata_page import WORDS, exhibits, learned
+import re
 
-from tokencredit.lab import responses, where
+import pytest
+from errata_page import WORDS, exhibits, learned, trained
+
+from coursebook.glossary import retired
+from tokencredit.lab import per_seed, responses, results, where
 from tokencredit.world.tasks import task
 
 EXHIBITS = exhibits()
+WORD_OF_TWO = WORDS["en"] | {"trained": "Two", "axis": "y", "lines": ("a", "b")}
 
 
 @pytest.mark.parametrize("name", EXHIBITS)
@@ -35,3 +39,37 @@ def test_a_room_shows_what_a_policy_really_wrote_and_that_the_mistake_paid_for_i
             assert row.right.tolist() == goal
         before, after = pay.values()
         assert sum(after) > sum(before) and sum(wrongly) >= 4
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_a_room_uses_no_retired_word(name):
+    for lang, words in EXHIBITS[name]["WORDS"].items():
+        for said in words.values():
+            for text in (said,) if isinstance(said, str) else said:
+                assert not [*retired(text, lang)], text
+
+
+def test_a_room_draws_every_seed_of_its_mistake_and_of_what_it_is_compared_with():
+    rooms = [exhibit for exhibit in EXHIBITS.values() if "TRAINED" in exhibit]
+    assert len(rooms) >= 6
+    rows = results("mistakes")
+    for exhibit in rooms:
+        html = trained(exhibit["TRAINED"], WORDS["en"] | exhibit["WORDS"]["en"])
+        for look, (arm, column) in zip(("down", "up"), exhibit["TRAINED"], strict=True):
+            seeds = per_seed(rows, column, arm=arm)
+            assert html.count(f'class="{look} thin"') == len(seeds) == 5
+            assert html.count(f'class="{look}"') == 2  # the median, and its name
+            for line in exhibit["WORDS"]["en"]["lines"]:
+                assert f">{line}<" in html
+
+
+def test_a_curve_stands_at_the_height_of_its_numbers():
+    html = trained((("GRPO", "success"), ("CISPO", "success")), WORD_OF_TWO)
+    drawn = re.findall(r'class="down thin" d="M(.*?)"', html)
+    ticks = re.findall(r'd="M28 ([\d.]+)H', html)  # of 0, one half and 1
+    low, _, high = map(float, ticks)
+    stored = per_seed(results("mistakes"), "success", arm="GRPO")
+    for path, numbers in zip(drawn, stored, strict=True):
+        heights = [float(point.split()[1]) for point in path.split("L")]
+        told = [(low - height) / (low - high) for height in heights]
+        assert told == pytest.approx(numbers.tolist(), abs=0.001)

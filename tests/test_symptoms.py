@@ -1,13 +1,19 @@
-"""Every symptom has the shape of its log beside it."""
+"""Every symptom has the shape of its log beside it, and its snippets are true."""
 
+import doctest
+import json
+import re
 from pathlib import Path
 
+import pytest
 from symptoms_page import SHAPES, curves, sketch
 
 from coursebook.pages import headings, pieces, slug
 from tokencredit.lab import responses, where
 
-PAGE = Path(__file__).parents[1] / "book" / "symptoms.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "book" / "symptoms.md"
+ALIGNED = "对齐", "Alignment"  # what the search for a ratio begins with
 
 
 def symptoms() -> list[str]:
@@ -44,3 +50,30 @@ def test_the_responses_of_a_hacked_reward_are_those_that_are_stored():
     for text in pages[:2]:
         first, last = (text.index(f"`{stored[step]}`") for step in (0, 16))
         assert text.index("`6□3□9=12?`") < first < last
+
+
+def snippets() -> list[str]:
+    """The code of the page; parity holds that both languages have the same."""
+    english = [text for lang, text in pieces(PAGE.read_text("utf-8")) if lang == "en"]
+    return re.findall(r"^```python\n(.*?)^```", "\n".join(english), re.M | re.S)
+
+
+@pytest.mark.parametrize("code", snippets())
+def test_a_snippet_prints_what_the_page_says(code):
+    test = doctest.DocTestParser().get_doctest(code, {}, code, None, 0)
+    assert test.examples
+    said = []
+    doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize(("lang", "colon"), [("zh", "："), ("en", ":")])
+def test_the_ratio_is_searched_in_one_order(lang, colon):
+    chapter = json.loads((ROOT / "chapters" / "06_ppo.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in chapter["cells"]]
+    told = [re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", text, re.M) for text in cells]
+    taught = [names for names in told if len(names) == 4 and names[0] in ALIGNED]
+    (page, *_) = [text for its, text in pieces(PAGE.read_text("utf-8")) if its == lang]
+    heading = {"zh": "### 第 0 步的比率是 1.3", "en": "### The ratio is 1.3 at step 0"}
+    entry = page.partition(heading[lang])[2].partition("\n### ")[0]
+    assert re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", entry, re.M) in taught

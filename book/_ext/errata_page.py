@@ -5,17 +5,20 @@ of either whether it keeps the law; the tests hold every law against both. `WORD
 what the function is for, the mistake, what comes of it, and the law; `SHOWN` is the
 place that computes it. Where a policy was trained on the mistake, `LEARNED` is the run
 of the lab's experiment `hacks` whose stored responses are shown, before and after, and
-`WORDS` introduces them.
+`TRAINED` names two stored curves, each by its arm in the experiment `mistakes` and a
+column: what went wrong, then what it is compared with. `WORDS` introduces them.
 """
 
 import inspect
 import runpy
+from html import escape
 from pathlib import Path
 
+import numpy as np
 from generated import Generated, table
 from sphinx.application import Sphinx
 
-from tokencredit.lab import experiment, responses, where
+from tokencredit.lab import experiment, per_seed, responses, results, where
 from tokencredit.lab.store import path_of, said_in
 
 EXHIBITS = Path(__file__).parents[1] / "errata"
@@ -28,6 +31,8 @@ WORDS = {
         "columns": ("题目", "之前", "之后", "验算"),
         "marks": ("错", "对"),
         "computed": "算给你看",
+        "step": "迭代",
+        "update": "更新步",
     },
     "en": {
         "ask": "What is wrong",
@@ -37,6 +42,8 @@ WORDS = {
         "columns": ("prompt", "before", "after", "calculated"),
         "marks": ("wrong", "right"),
         "computed": "Computed here",
+        "step": "iterations",
+        "update": "optimizer steps",
     },
 }
 ROOM = """\
@@ -50,7 +57,7 @@ ROOM = """\
 
 **{mistake}**{stop}{what}
 
-{responses}{catch}{law}
+{responses}{runs}{catch}{law}
 
 ```python
 {law_code}
@@ -86,6 +93,42 @@ def learned(run: dict, words: dict) -> str:
     return f"{head}\n\n{table(list(words['columns']), rows)}\n"
 
 
+def trained(curves: tuple, words: dict) -> str:
+    """Return two stored curves, a thin line per seed and their median, as HTML."""
+    rows = results("mistakes")
+    drawn = [per_seed(rows, column, arm=arm) for arm, column in curves]
+    steps = per_seed(rows, "step", arm=curves[0][0])[0]
+    top = max(1.0, *(lines.max() for lines in drawn))
+    width, height, left = 420, 130, 28  # of the space between the axes; for the ticks
+    across = left + (steps - steps[0]) / np.ptp(steps) * (width - left)
+    marks = []
+    for value in (0, top / 2, top):
+        down = height * (1 - value / top) + 8
+        line = f'<path class="rule" d="M{left} {down:.1f}H{width}"/>'
+        word = f"{value:.1f}".removesuffix(".0")
+        marks.append(f'{line}<text x="{left - 5}" y="{down + 4:.1f}">{word}</text>')
+    for look, lines in zip(("down", "up"), drawn, strict=True):
+        for line, kind in [*((x, " thin") for x in lines), (np.median(lines, 0), "")]:
+            places = zip(across, height * (1 - line / top) + 8, strict=True)
+            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+            marks.append(f'<path class="{look}{kind}" d="M{path}"/>')
+    ends = f'<text x="{left}" y="{height + 24}">{steps[0]:.0f}</text>'
+    ends += f'<text x="{width}" y="{height + 24}">{steps[-1]:.0f}</text>'
+    name = words["update" if curves[0][1] == "distance" else "step"]
+    ends += f'<text class="name" x="{width / 2}" y="{height + 24}">{name}</text>'
+    said = "".join(
+        f'<span class="{look}">{escape(line)}</span>'
+        for look, line in zip(("down", "up"), words["lines"], strict=True)
+    )
+    return (
+        f"{words['trained']}\n\n"
+        f'<div class="runs"><p class="axis">{escape(words["axis"])}</p>'
+        f'<svg viewBox="0 0 {width + 4} {height + 30}" role="img" '
+        f'aria-label="{escape(words["trained"])}">{"".join(marks)}{ends}</svg>'
+        f"<p>{said}</p></div>\n\n"
+    )
+
+
 class ErrataExhibits(Generated):
     """One room per mistake: the code; folded, the law, the repair and the chapter."""
 
@@ -98,10 +141,13 @@ class ErrataExhibits(Generated):
                 for part in ("wrong", "law", "right")
             }
             words = WORDS[lang] | exhibit["WORDS"][lang]
-            shown = {"shown": exhibit["SHOWN"], "responses": ""}
+            shown = {"shown": exhibit["SHOWN"], "responses": "", "runs": ""}
             if run := exhibit.get("LEARNED"):
                 self.depends_on(said_in(path_of(experiment("hacks"))))
                 shown["responses"] = learned(run, words)
+            if curves := exhibit.get("TRAINED"):
+                self.depends_on(path_of(experiment("mistakes")))
+                shown["runs"] = trained(curves, words)
             rooms.append(ROOM.format(**words | shown | codes))
         return "\n".join(rooms)
 

@@ -1,4 +1,4 @@
-"""Masking by a product."""
+"""Multiplying by 0 instead of selecting."""
 
 import torch
 from torch import tensor
@@ -6,19 +6,24 @@ from torch import tensor
 SHOWN = "04_returns_credit.ipynb#the-loss-only-action-tokens-enter"
 WORDS = {
     "zh": {
-        "purpose": "遮住之后的平均",
-        "mistake": "用乘法去遮",
-        "what": "0 乘 NaN 还是 NaN。遮住的位置上有什么，不归你管；要选，不要乘。",
-        "law": "遮住的位置上写什么，结果都不变。",
+        "purpose": "只对训练的位置求平均",
+        "mistake": "用乘以 0 代替选择",
+        "what": (
+            "0 乘 NaN 还是 NaN。不训练的位置上可能写着任何东西，"
+            "所以应当选择，不应当相乘。"
+        ),
+        "law": "不训练的位置上写什么，结果都不变。",
     },
     "en": {
-        "purpose": "A mean under a mask",
-        "mistake": "Masking by a product",
+        "purpose": "A mean over what is trained",
+        "mistake": "Multiplying by 0 instead of selecting",
         "what": (
-            "0 times NaN is NaN. What stands in a masked place is none of your "
-            "business; select, do not multiply."
+            "0 times NaN is NaN. Anything may stand in a place that is not trained, "
+            "so select instead of multiplying."
         ),
-        "law": "Whatever stands in a masked place, the result is the same.",
+        "law": (
+            "Whatever stands in a place that is not trained, the result is the same."
+        ),
     },
 }
 

@@ -14,7 +14,7 @@ WORDS = {
         ),
         "learned": (
             "拿它付钱，每个词元再扣 1.5 %："
-            "同一个策略训练前和 {rounds} 轮之后写下的回答。"
+            "同一个策略训练前和 {rounds} 次迭代之后写下的回答。"
         ),
         "law": "假的等式不付钱，右边写得再对也不付。",
     },
@@ -29,7 +29,7 @@ WORDS = {
         ),
         "learned": (
             "Paid by it, 1.5 % off for every token: what one policy wrote before "
-            "training and {rounds} rounds later."
+            "training and {rounds} iterations later."
         ),
         "law": "A false equation is not paid, whatever its right side says.",
     },

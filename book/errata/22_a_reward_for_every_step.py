@@ -12,7 +12,7 @@ WORDS = {
             "答对给 1，每写对一个等式再加 0.2。写得对的弯路也有钱拿，策略就先写几个明知"
             "不合题意的等式，最后才写那个对的：答对的一样多，第一次就答对的几乎没有了。"
         ),
-        "learned": "拿它付钱：同一个策略训练前和 {rounds} 轮之后写下的回答。",
+        "learned": "拿它付钱：同一个策略训练前和 {rounds} 次迭代之后写下的回答。",
         "law": "一次就对，不比绕一圈才对拿得少。",
     },
     "en": {
@@ -25,7 +25,7 @@ WORDS = {
             "hardly any first try is."
         ),
         "learned": (
-            "Paid by it: what one policy wrote before training and {rounds} rounds "
+            "Paid by it: what one policy wrote before training and {rounds} iterations "
             "later."
         ),
         "law": "Right at once earns no less than right after a detour.",
