@@ -129,7 +129,7 @@ FIGURE = Figure(
     ],
     title=(
         "一批回答切三次：更新步、显卡、微批，只有第一种切法改变算法",
-        "Updates, cards and passes cut a batch; only the first changes the result",
+        "Of the three cuts of a batch only the first changes the result",
     ),
     alt=(
         "三条横条。第一条是一次迭代的更新步，第二条是一个更新步分到几张卡，第三条是一张卡上"
