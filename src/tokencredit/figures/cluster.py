@@ -50,7 +50,7 @@ def draw(L, place):
         (2.3, 6.9),
         place == WRITE,
         [
-            L("推理引擎", "inference engine"),
+            L("推理引擎", "inference"),
             "vLLM, SGLang",
             L("写回答", "writes responses"),
             L("策略 μ", "policy μ"),
@@ -76,9 +76,9 @@ def draw(L, place):
         (2.3, 6.9),
         place == TRAIN,
         [
-            L("训练引擎", "training engine"),
+            L("训练引擎", "training"),
             "FSDP, Megatron",
-            L("求梯度，更新", "gradient, update"),
+            L("求梯度，更新", "gradients"),
             "π_old, π_θ",
         ],
     )
