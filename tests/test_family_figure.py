@@ -4,7 +4,7 @@ import pytest
 
 from tokencredit import ALGORITHMS
 from tokencredit.figures import family
-from tokencredit.figures._pipeline import STAGES
+from tokencredit.figures._thread import STAGES
 from tokencredit.lab.experiments.distillation import PLAIN, TAUGHT
 
 ROWS = [method for method in family.METHODS if not method.code]

@@ -1,4 +1,4 @@
-"""Links to figures, static plots and the thread."""
+"""Links to figures, and static plots."""
 
 import json
 import re
@@ -12,13 +12,11 @@ from tokencredit.figures import (
     canvas,
     explore,
     inline_svg,
-    pipeline,
     show,
 )
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
-HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
@@ -104,25 +102,3 @@ def test_each_panel_is_a_drawing_of_its_own():
         "0 180 244.8 180",
         "244.8 180 244.8 180",
     ]
-
-
-# The thread of the course.
-
-
-def test_the_thread_lights_the_arrow_into_one_stage():
-    assert repr(pipeline("credit")) == (
-        "prompt -> tokens -> reward => credit -> weight -> gradient"
-    )
-    for language, word in (("zh", "功劳"), ("en", "credit")):
-        html = pipeline("credit").html(language)
-        assert f'<li aria-current="step" class="lit">{word}</li>' in html
-        assert html.count("<li") == 6
-    assert not HAN.search(pipeline("credit").html("en"))
-    bundle, _ = pipeline("credit")._repr_mimebundle_()
-    assert "功劳 credit" in bundle["text/html"]
-
-
-@pytest.mark.parametrize("stage", ["prompt", "loss"])
-def test_no_arrow_leads_to_the_prompt_or_to_an_unknown_stage(stage):
-    with pytest.raises(ValueError, match=f"no arrow leads to '{stage}'"):
-        pipeline(stage)

@@ -90,7 +90,7 @@ def defined(source: str) -> list[str]:
 
 
 def lean(setup: str, users: list[str]) -> str:
-    """A setup cell without drawings, and without parts of the package nobody uses."""
+    """A setup cell without the parts of the package that nobody uses."""
     module, used = tree(setup), set()
     if module is None:
         return setup
@@ -98,29 +98,18 @@ def lean(setup: str, users: list[str]) -> str:
         *module.body,
         *(n for u in users for n in getattr(tree(u), "body", [])),
     ]:
-        if not isinstance(node, (ast.Import, ast.ImportFrom)) and not draws(node):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
             used |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     lines = setup.splitlines()
     for node in reversed(module.body):
         span = slice(node.lineno - 1, node.end_lineno)
-        if draws(node):
-            lines[span] = []
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             root = getattr(node, "module", None) or node.names[0].name
             kept = [a for a in node.names if (a.asname or a.name) in used]
             if root.partition(".")[0] == "tokencredit" and kept != node.names:
                 node.names = kept
                 lines[span] = [ast.unparse(node)] if kept else []
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-def draws(node: ast.stmt) -> bool:
-    """Whether a statement only shows the chapter's opening picture."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and getattr(node.value.func, "id", "") == "pipeline"
-    )
 
 
 def find_chapter(name: str) -> Path:

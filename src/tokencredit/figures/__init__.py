@@ -4,15 +4,14 @@
 a live kernel, as a picture where there is none, and in the built book as a static page
 element that moves without a server. The machinery is the package `explorer`.
 ``strip_of`` and ``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the
-course's style; ``pipeline`` shows where a chapter stands on the course's thread. Files
-whose name begins with an underscore are no figures.
+course's style. Files whose name begins with an underscore are no figures.
 """
 
 from explorer import FigureError, Strip, show_strip
 from tokencredit.figures._explore import explore, figure_names
-from tokencredit.figures._pipeline import STAGES, pipeline
 from tokencredit.figures._strip import strip_of
 from tokencredit.figures._style import COLORS, canvas, inline_svg, show
+from tokencredit.figures._thread import STAGES
 
 __all__ = [
     "COLORS",
@@ -23,7 +22,6 @@ __all__ = [
     "explore",
     "figure_names",
     "inline_svg",
-    "pipeline",
     "show",
     "show_strip",
     "strip_of",

@@ -23,7 +23,7 @@ from explorer import (
     tile,
 )
 from tokencredit import ALGORITHMS, Algorithm
-from tokencredit.figures._pipeline import STAGES
+from tokencredit.figures._thread import STAGES
 
 TITLES = ("name", "paper", "url", "parent", "sources")
 CHOICES = [f.name for f in fields(Algorithm) if f.name not in TITLES]

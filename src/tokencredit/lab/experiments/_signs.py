@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -127,6 +127,7 @@ def learn(
     policy: nn.Module | None = None,
     reward: Verdict | None = None,
     reference: nn.Module | None = None,
+    engine: Callable[[nn.Module], nn.Module] | None = None,
     every: int = 2,
     moments: Iterable[int] = (0,),
     **dials,
@@ -141,6 +142,7 @@ def learn(
         policy: trained in place; None: the warm start of the seed.
         reward: a verdict that is paid instead of the task's own.
         reference: a policy that the distance is measured to.
+        engine: makes the sampler, if it computes differently; see `train`.
         every: rounds per row.
         moments: rounds before which responses are kept; the end is always one.
         **dials: of `Dials`, over DIALS.
@@ -156,6 +158,7 @@ def learn(
         reward=reward,
         measure=MEASURES,
         reference=reference,
+        engine=engine,
         progress=BARS.get(),
     )
     watched.rounds = len(history)

@@ -1,0 +1,154 @@
+"""The arithmetic of a batch (一批怎么切): updates, cards, passes, and their names."""
+
+from explorer import Dial, Figure, Plot, Preset, caption, number, scene, stack, tile
+
+PROMPTS, GROUP = 512, 16  # of an iteration
+ALL = PROMPTS * GROUP
+PARTS = [512, 1024, 2048, 4096, 8192]  # responses of an update
+CARDS = [4, 8, 16]
+SIZES = [8, 16, 32]  # responses of a forward pass
+EPOCHS = [1, 2, 4]
+
+
+def plan(part, cards, size, epochs):
+    """Counts of an iteration 一次迭代的账.
+
+    Args:
+        part: responses of an update, of all cards together.
+        cards: GPUs that train.
+        size: responses of a forward pass on one card.
+        epochs: how often the batch is used.
+
+    Returns:
+        updates of the iteration, passes of a card for one of them, and how many of the
+        updates see a ratio of 1: the first one only.
+    """
+    return epochs * (ALL // part), part // (cards * size), 1
+
+
+def settings(part, cards, size, epochs):
+    """The same plan in the words of three libraries: name -> options.
+
+    Prompts and group size have names, too, which do not depend on the plan.
+    """
+    _, passes, _ = plan(part, cards, size, epochs)
+    return {
+        "TRL": {
+            "per_device_train_batch_size": size,
+            "gradient_accumulation_steps": passes,
+            "steps_per_generation": passes * (ALL // part),
+            "num_iterations": epochs,
+        },
+        "verl": {
+            "ppo_mini_batch_size": part // GROUP,
+            "ppo_micro_batch_size_per_gpu": size,
+            "ppo_epochs": epochs,
+        },
+        "OpenRLHF": {
+            "train.batch_size": part,
+            "train.micro_batch_size": size,
+            "train.max_epochs": epochs,
+        },
+    }
+
+
+def draw(L, part, cards, size, epochs):
+    updates, passes, _ = plan(part, cards, size, epochs)
+    plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
+    first = 12 / updates
+    plot.area(0, first, 5.3, 6.3, "sel")
+    rest = updates - 1
+    plot.area(first if rest else 0, 12, 5.3, 6.3, "ink", cells=max(rest, 1), show=rest)
+    plot.text(
+        0,
+        6.8,
+        L(
+            f"一次迭代 {ALL} 条，用 {epochs} 遍：{updates} 个更新步",
+            f"an iteration, {ALL} responses, {epochs}×: {updates} updates",
+        ),
+        "strong",
+        align="left",
+    )
+    plot.area(0, 12, 2.8, 3.8, "old", cells=cards)
+    plot.area(0, 12 / cards, 2.8, 3.8, "sel")
+    plot.text(
+        0,
+        4.3,
+        L(
+            f"一个更新步 {part} 条：{cards} 张卡，各 {part // cards} 条",
+            f"an update, {part}: {cards} cards with {part // cards} each",
+        ),
+        "strong",
+        align="left",
+    )
+    plot.area(0, 12, 0.3, 1.3, "alt", cells=passes)
+    plot.text(
+        0,
+        1.8,
+        L(
+            f"一张卡 {part // cards} 条：{passes} 个微批，各 {size} 条",
+            f"a card, {part // cards}: {passes} micro-batches of {size}",
+        ),
+        "strong",
+        align="left",
+    )
+    words = [
+        caption(f"{name}: " + ", ".join(f"{k} {v}" for k, v in options.items()))
+        for name, options in settings(part, cards, size, epochs).items()
+    ]
+    return scene(
+        stack(plot, *words),
+        tiles=[
+            tile(L("更新步", "updates"), str(updates), L("每次迭代", "per iteration")),
+            tile(
+                L("比率全是 1 的", "with ratio 1"),
+                f"1 / {updates}",
+                L("只有第一步", "the first only"),
+            ),
+            tile(
+                L("分母里的回答", "in the divisor"),
+                str(part),
+                L("所有卡合计", "of all cards"),
+            ),
+            tile(
+                L("每卡前向", "passes a card"),
+                number(updates * passes, 0),
+                L("每次迭代", "per iteration"),
+            ),
+        ],
+    )
+
+
+FIGURE = Figure(
+    draw,
+    dials=[
+        Dial("part", PARTS, 2048, ("一个更新步几条", "per update"), "B", fine=False),
+        Dial("cards", CARDS, 8, ("几张卡", "GPUs"), "W", fine=False),
+        Dial("size", SIZES, 8, ("一个微批几条", "per pass"), "b", fine=False),
+        Dial("epochs", EPOCHS, 1, ("用几遍", "epochs"), "E", fine=False),
+    ],
+    title=(
+        "一批回答切三次：更新步、显卡、微批，只有第一种切法改变算法",
+        "Of the three cuts of a batch only the first changes the result",
+    ),
+    alt=(
+        "三条横条。第一条是一次迭代的更新步，第二条是一个更新步分到几张卡，第三条是一张卡上"
+        "的微批；下面是三个库里对应的选项。",
+        "Three bars: the updates of an iteration, the cards of an update, the "
+        "micro-batches of a card; below them the options of three libraries.",
+    ),
+    presets=[
+        Preset(("四个更新步", "four updates"), part=2048, epochs=1),
+        Preset(("完全同策略", "on-policy"), part=8192, epochs=1),
+        Preset(("十六个更新步", "sixteen updates"), part=512, epochs=1),
+        Preset(("用两遍", "two epochs"), part=2048, epochs=2),
+    ],
+    wide=True,
+    note=(
+        "512 个提示，每个 16 条回答。三个库算 B 的单位不同：verl 数提示，"
+        "OpenRLHF 数回答，TRL 用单卡条数乘卡数乘累积步数。",
+        "512 prompts with 16 responses each. Units differ: verl counts prompts, "
+        "OpenRLHF responses, TRL multiplies rows per card, cards and accumulation "
+        "steps.",
+    ),
+)

@@ -1,0 +1,34 @@
+"""What the live figures of the chapter on clusters claim."""
+
+from itertools import product
+
+import pytest
+
+from tokencredit.figures import batch_steps, cluster
+
+ALL = list(
+    product(batch_steps.PARTS, batch_steps.CARDS, batch_steps.SIZES, batch_steps.EPOCHS)
+)
+
+
+@pytest.mark.parametrize(("part", "cards", "size", "epochs"), ALL)
+def test_every_plan_uses_every_response_once_per_epoch(part, cards, size, epochs):
+    updates, passes, _ = batch_steps.plan(part, cards, size, epochs)
+    assert updates * part == epochs * 512 * 16
+    assert passes * cards * size == part
+
+
+def test_the_batch_of_the_chapter_in_the_words_of_three_libraries():
+    """512 prompts, 16 responses, 2048 an update, 8 cards of 8: by hand."""
+    assert batch_steps.plan(2048, 8, 8, 1) == (4, 32, 1)
+    words = batch_steps.settings(2048, 8, 8, 1)
+    assert words["TRL"]["gradient_accumulation_steps"] == 32
+    assert words["TRL"]["steps_per_generation"] == 128
+    assert words["verl"]["ppo_mini_batch_size"] == 128  # prompts
+    assert words["OpenRLHF"]["train.batch_size"] == 2048  # responses
+
+
+def test_the_handovers_are_counted_in_bytes():
+    """Ids and log-probs 2 x 4 x 8192 x 1000, scores 4 x 8192, weights 2 x 7e9."""
+    sizes = [cluster.size(cluster.moved(place)) for place in range(5)]
+    assert sizes == ["66 MB", "33 kB", "66 MB", "14 GB", "14 GB"]
