@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx.util.osutil import relative_uri
 
 from coursebook.languages import pick
 from coursebook.pages import chapter_number, one_language, one_language_page
@@ -28,10 +27,7 @@ RUNS = {  # by language: where a notebook of a branch on GitHub can be run
     "en": ("Colab", "https://colab.research.google.com/github/{}/blob/{}"),
 }
 BINDER = "https://mybinder.org/v2/gh/{}/main?urlpath=lab/tree/{}"
-FOOT = (
-    ("包 | Package", "{wheel}"),
-    ("更新 | Changes", "{lang}/book/changelog.html"),
-)
+CHANGES = "book/changelog"
 
 
 def wheel(config) -> str:
@@ -84,6 +80,7 @@ def downloads(app: Sphinx, error: Exception | None) -> None:
 def links(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
     """Give the page template its buttons and its footer."""
     config, lang = app.config, app.config.edition
+    root, words = context.get("content_root", ""), pick("包 | Package", lang)
     context["runs"] = []
     _, _, name = config.repository.rstrip("/").partition("github.com/")
     if name and chapter_number(page) is not None:
@@ -98,12 +95,11 @@ def links(app: Sphinx, page: str, template: str, context: dict, doctree) -> None
             ),
         ]
     if config.made:
-        here = f"{lang}/{page}.html"
-        said = [config.made]
-        for words, target in FOOT:
-            href = relative_uri(here, target.format(lang=lang, wheel=wheel(config)))
-            said.append(f'<a href="{href}">{pick(words, lang)}</a>')
-        context["theme_extra_footer"] += "<br>" + " · ".join(said)
+        foot = [config.made, f'<a href="{root}../{wheel(config)}">{words}</a>']
+        if CHANGES in app.env.found_docs:
+            changes = pick("更新 | Changes", lang)
+            foot.append(f'<a href="{root}{CHANGES}.html">{changes}</a>')
+        context["theme_extra_footer"] += "<br>" + " · ".join(foot)
 
 
 def setup(app: Sphinx) -> dict:
