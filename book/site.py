@@ -20,7 +20,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import tomllib
 import webbrowser
 from pathlib import Path
 
@@ -29,6 +31,7 @@ import yaml
 
 from coursebook.languages import LANGUAGES, pick
 
+FILES = ("pyproject.toml", "setup.py", "README.md", "book/glossary.yml")  # of a wheel
 ROOM = 200 * 2**20  # bytes that a build may need
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -44,10 +47,35 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
         else:
             sphinx["config"][key] = value
     sphinx["config"]["edition_links"] = {other: f"../{other}/" for other in editions}
+    sphinx["config"]["made"] = made(root)
     # This file lies elsewhere than _config.yml, against which its paths are meant.
     extensions = sphinx["local_extensions"]
     sphinx["local_extensions"] = {k: str(root / v) for k, v in extensions.items()}
     return merged
+
+
+def made(root: Path) -> str:
+    """Return version, date and commit, as far as they are known: "0.2.0 · 2026-…"."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    said = [project["version"]]
+    if shutil.which("git"):
+        command = ["git", "-C", str(root), "log", "-1", "--format=%cs · %h"]
+        log = subprocess.run(command, capture_output=True, text=True)
+        said += log.stdout.splitlines()[:1] if log.returncode == 0 else []
+    return " · ".join(said)
+
+
+def pack(out: Path) -> None:
+    """Build the package's wheel into the site, from a copy: no old `build/` is used."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in FILES:
+            (copied := Path(folder, part)).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / part, copied)
+        skip = shutil.ignore_patterns("*.egg-info", "__pycache__")
+        shutil.copytree(ROOT / "src", Path(folder, "src"), ignore=skip)
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
+        command += ["-q", "--no-deps", "--no-build-isolation", "-w", str(out), folder]
+        subprocess.run(command, check=True)
 
 
 def build(root: Path, out: Path, *, clean: bool = False) -> int:
@@ -102,6 +130,9 @@ def _build(root: Path, out: Path, clean: bool) -> int:
         ignore = shutil.ignore_patterns(".buildinfo", "objects.inv", ".doctrees")
         shutil.copytree(html, out / lang, ignore=ignore)
         mark.unlink()
+    for old in out.glob("*.whl"):
+        old.unlink()
+    pack(out)
     templates = jinja2.FileSystemLoader(root / "book" / "_templates")
     words = {"editions": landing(config), "pick": pick}
     for name, template in (("index", "landing"), ("404", "404")):

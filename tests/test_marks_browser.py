@@ -57,7 +57,7 @@ CELLS = [
 def built(tmp_path_factory):
     root = make_book(tmp_path_factory.mktemp("marked"), more=CELLS)
     (root / "book" / "playground.md").write_text("# Playground\n", encoding="utf-8")
-    set_option(root, "repository", "https://code.example/us/book")
+    set_option(root, "repository", "https://github.com/us/book")
     set_option(root, "html_baseurl", "https://book.example/zh")
     assert site.build(root, root / "_build" / "site") == 0
     return root / "_build" / "site"
@@ -209,9 +209,19 @@ def test_each_section_asks_for_errors_once_the_book_has_a_repository(built, page
     links = page.locator("p.report a")
     assert links.count() == page.locator("article > section > section").count() > 0
     assert links.first.get_attribute("href") == (
-        "https://code.example/us/book/issues/new"
+        "https://github.com/us/book/issues/new"
         "?title=zh%2Fchapters%2F05_a.html%23by-hand"
     )
+
+
+def test_a_chapter_can_be_run_and_edited_once_the_book_has_a_repository(built, page):
+    page.goto(address(built, "zh"))
+    buttons = page.locator("a.run-elsewhere")
+    assert buttons.all_inner_texts() == ["ModelScope", "Binder", "编辑"]
+    notebooks = "github/us/book/blob/notebooks/zh/chapters/05_a.ipynb"
+    assert notebooks in buttons.first.get_attribute("href")
+    page.goto(address(built, "en"))
+    assert page.locator("a.run-elsewhere").first.inner_text() == "Colab"
 
 
 def test_a_chapter_has_a_social_card_once_the_site_has_an_address(built, page):

@@ -8,9 +8,11 @@ import shutil
 import sys
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from carry import install_cell
 from course import plan
 from fontTools.ttLib import TTFont
 from katex_math import render, shown
@@ -220,6 +222,31 @@ def test_the_download_is_a_notebook_of_one_language(built):
     file = built / "en" / "_sources" / "chapters" / "05_a.ipynb"
     sources = [c["source"] for c in json.loads(file.read_text("utf-8"))["cells"]]
     assert EN in sources and ZH not in sources
+
+
+def installed(**options) -> str:
+    """What the first cell of a download installs."""
+    settings = {"repository": "", "html_baseurl": "", "edition": "en", "made": "7.0 ·"}
+    return install_cell(SimpleNamespace(**settings | options))["source"].split()[-1]
+
+
+def test_a_download_installs_the_package_that_lies_in_the_site(built):
+    file = built / "en" / "_sources" / "chapters" / "05_a.ipynb"
+    first = json.loads(file.read_text("utf-8"))["cells"][0]["source"]
+    assert (built / first.split()[-1]).stat().st_size > 1e6
+    assert f'href="../../{first.split()[-1]}"' in page(built, "en")
+
+
+def test_a_download_installs_from_the_site_s_address_or_the_repository():
+    wheel, us = "tokencredit-7.0-py3-none-any.whl", "https://github.com/us/book"
+    assert installed() == wheel
+    assert installed(repository=us) == f"git+{us}"
+    base = "https://book.example/en/"
+    assert installed(repository=us, html_baseurl=base).endswith(f".example/{wheel}")
+
+
+def test_no_page_says_where_to_run_it_without_a_repository(built):
+    assert "run-elsewhere" not in page(built, "en")
 
 
 def test_no_section_asks_for_errors_and_no_card_is_drawn_without_an_address(built):

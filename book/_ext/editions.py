@@ -10,7 +10,6 @@ the path of its root, seen from this one's root; empty (the plain
 
 import json
 from functools import partial
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -124,24 +123,6 @@ def add_links(app: Sphinx, page: str, template: str, context: dict, doctree) -> 
     ]
 
 
-def one_language_downloads(app: Sphinx, error: Exception | None) -> None:
-    """Replace the copied sources: a reader downloads the notebook of one language."""
-    if error or app.builder.format != "html":
-        return
-    for page in app.env.found_docs:
-        source = Path(app.env.doc2path(page))
-        copied = Path(app.outdir, "_sources", page + source.suffix)
-        if not copied.exists():
-            continue
-        text = source.read_text(encoding="utf-8")
-        if source.suffix == ".ipynb":
-            notebook = pages.one_language(json.loads(text), app.config.edition)
-            text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
-        else:
-            text = pages.one_language_page(text, app.config.edition)
-        copied.write_text(text, encoding="utf-8")
-
-
 def setup(app: Sphinx) -> dict:
     app.add_config_value("edition", "zh", "env")
     app.add_config_value("edition_links", {}, "html")
@@ -152,5 +133,4 @@ def setup(app: Sphinx) -> dict:
     app.add_transform(EnglishAnchors)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", add_links)
-    app.connect("build-finished", one_language_downloads)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
