@@ -154,7 +154,7 @@ def add(tree: Path, section: str) -> str:
 
 
 def promised(section: str) -> list[str]:
-    """What the grey boxes of a section say, line by line."""
+    """What a section says that the tests say, line by line."""
     texts = [text for language, text in RECIPES[section] if language == "text"]
     return [line for text in texts if text[0] != "%" for line in text.splitlines()]
 
