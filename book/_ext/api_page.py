@@ -36,7 +36,7 @@ TREE = {  # part of the package -> its arrow
     "lab": "存下来的实验 | stored experiments",
     "figures": "可调的图 | live figures",
 }
-HOLDS = "内容： | Holds "
+HOLDS = "内容 | Holds"
 
 
 def modules() -> dict[str, list[str]]:
@@ -110,7 +110,7 @@ def entry(address: str, lang: str) -> list[str]:
         if not callable(thing):
             keys = [thing] if isinstance(thing, str) else [*thing]
             said = ", ".join(f"``{key}``" for key in keys)
-            return [f".. py:data:: {address}", "", f"   {pick(HOLDS, lang)}{said}", ""]
+            return [f".. py:data:: {address}", "", f"   {pick(HOLDS, lang)} {said}", ""]
     return [f".. auto{'class' if is_class else 'function'}:: {address}"]
 
 
