@@ -94,3 +94,31 @@ def test_an_unknown_id_names_the_near_ones():
 def test_a_retired_word_is_found_in_prose_and_nowhere_else(lang, text, found):
     words = [what.partition(": write ")[0] for what in retired(text, lang)]
     assert words == ([found] if found else [])
+
+
+def test_a_letter_that_stands_for_two_things_says_so_in_both_languages():
+    """τ is a temperature and a trajectory: the rows say in which chapters."""
+    by_symbol = {}
+    for name, row in ROWS.items():
+        by_symbol.setdefault(row.get("symbol"), []).append(name)
+    del by_symbol[None]
+    for letter, names in by_symbol.items():
+        for name in names if len(names) > 1 else ():
+            for lang in LANGUAGES:
+                assert f"${letter}$" in ROWS[name]["means"][lang], (name, letter)
+
+
+def test_the_chapters_write_the_letters_of_the_glossary():
+    """What the glossary says of τ holds; no chapter uses it for a third thing."""
+    holds = {}
+    for path in sorted((ROOT / "chapters").glob("[0-9]*.ipynb")):
+        prose = "\n".join(
+            text for _, text in pages.pieces(json.loads(path.read_text()))
+        )
+        if r"\tau" in prose:
+            whole = re.search(r"\\tau\$ (?:is|be) the whole trajectory", prose)
+            holds[pages.chapter_number(path.name)] = bool(whole)
+    assert {number for number, trajectory in holds.items() if trajectory} == {6, 13}
+    assert {number for number, trajectory in holds.items() if not trajectory} <= {
+        *(1, 11, 16),  # a temperature, of sampling or of a soft gate
+    }

@@ -2,8 +2,8 @@
 
 ``book/course.yml`` says of each chapter its number, its short name, the question that
 it answers, the arrow of the thread that it changes (``all``: the whole thread), and, if
-they are known, the minutes that it takes and the chapters that it needs. A chapter is
-linked once its notebook is in the book.
+they are known, the minutes that it takes, the chapters that it needs, and its week in a
+course of so many weeks. A chapter is linked once its notebook is in the book.
 """
 
 from html import escape
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
-from generated import Generated
+from generated import Generated, table
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
@@ -30,6 +30,8 @@ WORDS = {
     "whole": "走完整条线 | the whole thread",
     "planned": "编写中 | being written",
     "start": "开始 | Start",
+    "plan": "{} 周 | In {} weeks",
+    "week": "周/章/阅读（分钟）/练习（道） | Week/Chapters/Minutes to read/Exercises",
 }
 
 
@@ -174,6 +176,35 @@ class CourseMap(Generated):
         return [nodes.raw("", html, format="html")]
 
 
+class CoursePlan(Generated):
+    """Tables for courses of so many weeks: chapters, minutes to read, exercises."""
+
+    def markdown(self, lang: str) -> str:
+        self.depends_on(self.root / "book" / "course.yml")
+        found = {pages.chapter_number(path.name): path for path in self.chapters()}
+        rows = [row for row in plan(self.root) if row["number"] in found]
+        counts = {}
+        for number, path in found.items():
+            self.depends_on(path)
+            counts[number] = exercises(pages.read_notebook(path))
+        text = []
+        for weeks in sorted({weeks for row in rows for weeks in row.get("weeks", ())}):
+            lines = []
+            for week in range(1, weeks + 1):
+                read = [row for row in rows if row["weeks"][weeks] == week]
+                links = [
+                    f"[{row['number']} {row[lang]}]"
+                    f"(../chapters/{found[row['number']].name})"
+                    for row in read
+                ]
+                minutes = sum(row["minutes"] for row in read)
+                count = sum(counts[row["number"]] for row in read)
+                lines.append([str(week), "<br>".join(links), str(minutes), str(count)])
+            head = words("week", lang).split("/")
+            text += [f"### {words('plan', lang, weeks)}", "", table(head, lines)]
+        return "\n".join(text)
+
+
 def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
     """Give the page template the parts of the book and their pages, by short names."""
     env, lang = app.env, app.config.edition
@@ -204,4 +235,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", list_contents)
     app.add_transform(ChapterHead)
     app.add_directive("course-map", CourseMap)
+    app.add_directive("course-plan", CoursePlan)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

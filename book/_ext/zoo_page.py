@@ -36,9 +36,9 @@ WORDS = {
     "same": "同上一代 | as its parent",
 }
 AGAINST = {
-    "zh": "[{paper}]({url})。与 **[{base}](#{anchor})** 相比有 {n} 处不同（加粗）。",
-    "en": "[{paper}]({url}). It differs from **[{base}](#{anchor})** in {n} places "
-    "(in bold).",
+    "zh": "[{paper}]({url})。与上一代 [{base}](#{anchor}) 相比有 {n} 处不同（加粗）。",
+    "en": "[{paper}]({url}). It differs from its parent [{base}](#{anchor}) in {n} "
+    "places (in bold).",
 }
 
 

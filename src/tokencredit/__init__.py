@@ -9,7 +9,8 @@ credit       soft_overlong, dynamic_sampling, top_variance, discounted_return, g
              turn_gae, group_relative, group_turns, leave_one_out
 weight       token_log_ratio, sequence_log_ratio, reinforce_loss, ppo_clip_loss,
              cispo_loss, gmpo_loss, sapo_loss, dppo_loss, corrected_clip_loss,
-             balanced_clip, value_loss, kl_penalty, aggregate_loss, loss_denominator
+             balanced_clip, value_loss, kl_penalty, KL_ESTIMATORS, aggregate_loss,
+             loss_denominator, AGGREGATIONS
 algorithms   ALGORITHMS, Algorithm, with_critic, with_turn_groups, shaped_rewards,
              token_advantages, policy_loss
 training     train, Dials, warm_up
