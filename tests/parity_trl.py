@@ -94,7 +94,7 @@ def train(model: str, row, processes: int) -> torch.Tensor:
             max_completion_length=CHAIN.max_response,
             beta=BETA if row.kl_coef else 0.0,
             optim="sgd",
-            learning_rate=0.01,
+            learning_rate=0.05,
             lr_scheduler_type="constant",
             max_grad_norm=1e9,
             shuffle_dataset=False,

@@ -15,7 +15,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 from transformers.utils import logging
 
-from tokencredit.engines.trl.gpt2 import as_gpt2, tokenizer
+from tokencredit.engines.gpt2 import as_gpt2, tokenizer
 from tokencredit.engines.trl.rounds import trl_rounds
 from tokencredit.engines.trl.trainer import RowTrainer
 

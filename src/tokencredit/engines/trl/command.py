@@ -32,8 +32,8 @@ from trl import (
 
 from tokencredit.algorithm import Algorithm
 from tokencredit.algorithms import ALGORITHMS, with_turn_groups
+from tokencredit.engines.gpt2 import own_positions
 from tokencredit.engines.trl.games import episodes, total
-from tokencredit.engines.trl.gpt2 import own_positions
 from tokencredit.engines.trl.trainer import RowTrainer, named, refuse, stays
 from tokencredit.tensors.checks import choice, whole
 from tokencredit.world.game import Game

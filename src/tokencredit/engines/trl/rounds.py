@@ -12,7 +12,7 @@ from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
 from tokencredit.algorithm import Algorithm
-from tokencredit.engines.trl.gpt2 import as_gpt2, own_positions, tokenizer
+from tokencredit.engines.gpt2 import as_gpt2, own_positions, tokenizer
 from tokencredit.engines.trl.trainer import RowTrainer
 from tokencredit.world.policy import Policy
 from tokencredit.world.tasks import Task
