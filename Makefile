@@ -7,7 +7,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TWO    := -n 2 --dist
 
-.PHONY: help book site test check cpus pages bench new-chapter exit-door browser clean
+.PHONY: help book site test check cpus pages bench engines engines-verl \
+        new-chapter exit-door browser clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
 
@@ -47,6 +48,15 @@ pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 
 bench: $(READY)  ## speed against the plain loop and the peers
 	$(BIN)/python tests/bench.py
+
+engines: $(READY)  ## TRL for real: reward rises, LoRA, a game, one process as two
+	$(BIN)/python -m pytest -q -s tests/engines_trl.py
+
+engines-verl:  ## the plugin for verl, on the CPU, in an environment of its own
+	@$(PYTHON) book/install.py .venv-verl tests/verl-requirements.txt
+	@.venv-verl/bin/pip install --quiet --no-deps verl==0.9.1 -e .
+	RAY_AUTH_MODE=disabled .venv-verl/bin/python -m pytest -q -s -W default --noconftest \
+	  tests/engines_verl.py
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
 	$(BIN)/python -m coursebook.notebooks new $(NAME)

@@ -1,0 +1,120 @@
+"""Recipes 配方: the configuration of verl that trains an entry of ALGORITHMS.
+
+    python -m tokencredit.engines.recipes "Dr. GRPO" > recipe.yaml
+    export VERL_USE_EXTERNAL_MODULES=tokencredit.engines.verl
+    python -m verl.trainer.main_ppo --config-dir . --config-name recipe \\
+        data.train_files=... actor_rollout_ref.model.path=...
+
+Needs no verl. What a recipe leaves out, and that it was not run, stands at its top.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import yaml
+
+from tokencredit.algorithm import Algorithm
+from tokencredit.algorithms import ALGORITHMS
+from tokencredit.tensors.checks import choice
+
+TRIED = """\
+Tried on the CPU (make engines-verl): hydra composes it, its names resolve, loss and
+advantage equal plain torch. Not run: a whole training, for which verl needs GPUs and
+vLLM or SGLang. The sizes are placeholders."""
+
+
+def name_in_verl(row: Algorithm) -> str:
+    """What an algorithm is called in verl's registries."""
+    return f"tokencredit {row.name}"
+
+
+def recipe(row: Algorithm) -> dict:
+    """The configuration of an algorithm for `verl.trainer.main_ppo`, as nested dicts.
+
+    >>> from tokencredit import ALGORITHMS
+    >>> recipe(ALGORITHMS["Dr. GRPO"])["actor_rollout_ref"]["actor"]["loss_agg_mode"]
+    'seq-mean-token-sum-norm'
+    """
+    actor = {
+        "policy_loss": {"loss_mode": name_in_verl(row)},
+        "loss_agg_mode": row.aggregation,  # of KL and entropy; the loss has its own
+        "entropy_coeff": row.entropy_coef,
+        "use_kl_loss": bool(row.kl_coef) and row.kl_in == "loss",
+        "ppo_mini_batch_size": 128,  # prompts of an optimizer step
+        "ppo_micro_batch_size_per_gpu": 8,  # responses of a forward pass
+    }
+    judged = {
+        "adv_estimator": "gae" if row.critic else name_in_verl(row),
+        "use_kl_in_reward": bool(row.kl_coef) and row.kl_in == "reward",
+    }
+    if row.aggregation == "seq-mean-token-sum-norm":
+        actor["loss_scale_factor"] = "${data.max_response_length}"
+    if actor["use_kl_loss"]:
+        actor["kl_loss_coef"] = row.kl_coef
+        actor["kl_loss_type"] = row.kl_estimator
+    if judged["use_kl_in_reward"]:
+        judged["kl_penalty"] = row.kl_estimator
+        judged["kl_ctrl"] = {"kl_coef": row.kl_coef}
+    if row.critic:
+        judged |= {k: row.advantage.keywords[k] for k in ("gamma", "lam")}
+    if row.corrects:
+        judged["rollout_correction"] = {"rollout_is": "token"}
+    made = {
+        "defaults": ["ppo_trainer", "_self_"],
+        "hydra": {"searchpath": ["pkg://verl.trainer.config"]},
+        "data": {"train_batch_size": 512, "max_response_length": 1024},
+        "actor_rollout_ref": {
+            "actor": actor,
+            "rollout": {
+                "name": "vllm",
+                "n": 16 if row.compares else 1,
+                "calculate_log_probs": row.corrects,
+                "log_prob_micro_batch_size_per_gpu": 8,
+            },
+            "ref": {"log_prob_micro_batch_size_per_gpu": 8},
+        },
+        "algorithm": judged,
+        "trainer": {"n_gpus_per_node": 8, "nnodes": 1},
+    }
+    if row.critic:
+        made["critic"] = {"ppo_micro_batch_size_per_gpu": 8}
+        if row.value_clip is not None:
+            made["critic"]["cliprange_value"] = row.value_clip
+    return made
+
+
+def left_out(row: Algorithm) -> list[str]:
+    """What of an algorithm verl's registries have no place for, in words."""
+    lines = []
+    if row.keep is not None:
+        lines.append("its filter; verl's is algorithm.filter_groups")
+    if row.length_penalty is not None:
+        lines.append("its length penalty; verl's is reward manager dapo")
+    if row.clip_rule is not None:
+        lines.append("several ranks or micro-batches: the clip range is the step's")
+    if row.critic and row.credit == "turn":
+        lines.append("credit per turn: verl's critic judges tokens")
+    return lines
+
+
+def text(row: Algorithm) -> str:
+    """The recipe as a YAML file, with its caveats at the top."""
+    notes = [f"{row.name} ({row.paper}) in verl 0.9.1.", *TRIED.splitlines()]
+    notes += [f"Left out: {line}." for line in left_out(row)]
+    head = "".join(f"# {line}\n" for line in notes)
+    return head + yaml.safe_dump(recipe(row), sort_keys=False)
+
+
+def main(argv: list[str] | None = None):
+    """Print one recipe."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        row = ALGORITHMS[choice("algorithm", " ".join(argv), ALGORITHMS)]
+    except ValueError as error:
+        sys.exit(f"tokencredit.engines.recipes: {error}")
+    print(text(row), end="")
+
+
+if __name__ == "__main__":
+    main()

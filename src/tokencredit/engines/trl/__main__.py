@@ -1,0 +1,3 @@
+from tokencredit.engines.trl.command import main
+
+main()
