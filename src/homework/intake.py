@@ -54,7 +54,11 @@ def submissions(folder: Path, out: Path) -> tuple[list[Submission], list[Path]]:
 
 
 def collect(folder: Path, out: Path, found: dict, ignored: list) -> None:
-    """Add the students of one folder; sections and wrappers are gone through."""
+    """Add the students of one folder; sections and wrappers are gone through.
+
+    A section is a folder of at least two exported students: one file whose name only
+    looks exported does not make a student of what another student called it.
+    """
     entries = visible(folder, out)
     loose = Counter(e.stem if e.is_file() else e.name for e in entries)
     if len(entries) == 1 and is_wrapper(entries[0]):
@@ -71,7 +75,7 @@ def collect(folder: Path, out: Path, found: dict, ignored: list) -> None:
         elif entry.is_symlink():
             found[entry.name] = Submission(entry.name, entry.name, [entry])
         elif entry.is_dir():
-            if any(lms(child.name) for child in visible(entry, out)):
+            if len(exported_in(entry)) > 1:
                 collect(entry, out, found, ignored)
             else:
                 found[entry.name] = Submission(entry.name, entry.name, [entry])
@@ -103,14 +107,25 @@ def lms(name: str) -> re.Match | None:
     return MOODLE.fullmatch(name) or ANONYMOUS.fullmatch(name) or CANVAS.fullmatch(name)
 
 
+def exported_in(folder: Path) -> set[tuple[str, str]]:
+    """Names and ids of the students whom Canvas or Moodle put below a folder."""
+    found = set()
+    for _, folders, files in os.walk(folder):
+        known = {name: lms(name) for name in (*folders, *files)}
+        found |= {(match["name"], match["id"]) for match in known.values() if match}
+        folders[:] = [name for name in folders if not known[name]]
+    return found
+
+
 def is_wrapper(entry: Path) -> bool:
     """Whether a lone folder holds the class, and not one student's work."""
     if entry.is_symlink() or not entry.is_dir() or lms(entry.name):
         return False
     inside = visible(entry, Path())
-    return len(inside) > 1 and all(
-        child.is_dir() or lms(child.name) for child in inside
-    )
+    if len(inside) == 1:
+        return is_wrapper(inside[0])
+    every_one = bool(inside) and all(child.is_dir() for child in inside)
+    return every_one or bool(exported_in(entry))
 
 
 def alike(name: str) -> str:
