@@ -10,12 +10,13 @@ from homework.words import PAGE
 STYLE = """
 :root { color-scheme: light dark; --line: #8888; --bar: #2f6fb3; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; overflow-wrap: anywhere }
+  padding: 0 1rem; overflow-wrap: break-word }
+main { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; margin: 0 0 2rem }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
   vertical-align: top }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
-td.bar { width: 40% }
+td.bar { width: 30% }
 td.bar span { display: block; height: 1em; background: var(--bar) }
 @media (prefers-color-scheme: dark) { :root { --bar: #6fa8dc } }
 """
@@ -56,7 +57,7 @@ def section(title: str, head: list[str], rows: list[list]) -> str:
         return f"<h2>{escape(title)}</h2><p>-</p>\n"
     lines = "".join(f"<tr>{''.join(map(cell, row))}</tr>\n" for row in rows)
     names = "".join(
-        f'<th scope="col"{kind(x)}>{escape(name)}</th>'
+        f'<th scope="col"{kind(x)}>{escape(name)}</th>' if name else "<td></td>"
         for name, x in zip(head, rows[0], strict=True)
     )
     return (
