@@ -17,7 +17,8 @@ import torch
 from coursebook.languages import foreign, pick
 from coursebook.pages import read_notebook
 from homework import exchange
-from homework.source import read_homework, student_notebook
+from homework.source import has_homework, read_homework, student_notebook
+from homework.verify import verify
 from homework.words import SPOKEN
 from tokencredit.__main__ import main
 
@@ -532,7 +533,8 @@ def graded(tmp_path_factory):
     arguments = ["homework", "grade", str(SAMPLE), str(folder / "in")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(OURS))
-        status = main([*arguments, "--out", str(folder / "out"), "--seconds", "6"])
+        out = ["--out", str(folder / "out"), "--seconds", "6", "--jobs", "3"]
+        status = main([*arguments, *out])
     assert status == 0
     text = (folder / "out" / "grades.csv").read_bytes()
     assert text.startswith(b"\xef\xbb\xbf")
@@ -635,29 +637,26 @@ def test_feedback_says_what_the_check_teaches(graded):
 # --- the chapters themselves -------------------------------------------------
 
 
-def has_homework(path: Path) -> bool:
-    cells = read_notebook(path)["cells"]
-    return any(c["metadata"].get("nbgrader", {}).get("solution") for c in cells)
-
-
 HOMEWORK = [path for path in CHAPTERS if has_homework(path)]
 
 
-@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
-def test_the_solution_gets_full_marks_and_the_stub_gets_none(path, tmp_path):
-    exercises = {exercise.id: exercise for exercise in read_homework(path).exercises}
-    for lang in SPOKEN:
-        notebook = student_notebook(path, lang)
-        save(tmp_path / "in" / f"stub-{lang}" / "a.ipynb", notebook)
-        for name, exercise in exercises.items():
-            cell_of(notebook, name)["source"] = exercise.solution
-        save(tmp_path / "in" / f"solution-{lang}" / "a.ipynb", notebook)
-    command = ["homework", "grade", str(path), str(tmp_path / "in")]
-    assert main([*command, "--out", str(tmp_path / "out")]) == 0
-    for file in (tmp_path / "out").rglob("feedback.json"):
-        data = json.loads(file.read_text(encoding="utf-8"))
-        full = data["points"] if data["student"].startswith("solution") else 0
-        assert data["score"] == full, file.with_suffix(".md").read_text("utf-8")
+@pytest.fixture(scope="module")
+def verdicts():
+    """Solution and stub of every chapter in every language, in one sandbox."""
+    chapters = [(path, read_homework(path)) for path in HOMEWORK]
+    found = {}
+    for verdict in verify(chapters, [ROOT]):
+        found.setdefault(verdict.homework.name, []).append(verdict)
+    return found
+
+
+@pytest.mark.parametrize("name", [path.stem for path in HOMEWORK])
+def test_the_solution_gets_full_marks_and_the_stub_gets_none(verdicts, name):
+    assert [verdict.lang for verdict in verdicts[name]] == list(SPOKEN)
+    for verdict in verdicts[name]:
+        assert verdict.holds, verdict
+        assert verdict.solution.total == verdict.points > 0 == verdict.stub.total
+        assert "published-answer" in verdict.solution.flags
 
 
 @pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
@@ -744,6 +743,16 @@ def test_private_checks_count_and_are_not_shown(tmp_path):
         (["make", "no.ipynb", "--lang", "zh", "--out", "{tmp}"], "no notebook"),
         (["make", "77", "--lang", "zh", "--out", "{tmp}"], "no chapter 77"),
         (["grade", str(SAMPLE), "{tmp}/none", "--out", "{tmp}/o"], "no folder"),
+        (["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}/o"], "no submission in"),
+        (
+            ["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}/o", "--jobs", "0"],
+            "--jobs must be at least 1, got 0",
+        ),
+        (["report", "{tmp}", "--lang", "en"], "holds no results: grade into it first"),
+        (
+            ["make", "all", "--lang", "en", "--out", "{tmp}", "--weeks", "3"],
+            "--weeks must be at least 1 and comes with --start",
+        ),
         (["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}"], "--out must not"),
         (
             ["grade", str(SAMPLE), "{tmp}", "--out", "{tmp}/o", "--more", "{tmp}/no"],

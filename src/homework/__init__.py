@@ -1,22 +1,24 @@
-"""Homework: make a student's notebook from a chapter, grade a folder of them.
+"""Homework: make students' notebooks from chapters, grade a class, see how it did.
 
 python -m tokencredit homework make 5 --lang zh --out DIR
-python -m tokencredit homework grade 5 SUBMISSIONS --out DIR [--more private.ipynb]
+python -m tokencredit homework make all --lang en --out DIR --start 2026-09-07
+python -m tokencredit homework verify all
+python -m tokencredit homework grade 5 SUBMISSIONS --out DIR [--jobs 4]
+python -m tokencredit homework report DIR --lang en
 """
 
 import argparse
-import json
-import sys
+from datetime import date
 from pathlib import Path
 
 from homework.words import SPOKEN
 
 
 def add_actions(parser: argparse.ArgumentParser) -> None:
-    """Add ``make`` and ``grade`` to a command line."""
+    """Add ``make``, ``verify``, ``grade`` and ``report`` to a command line."""
     actions = parser.add_subparsers(dest="action", required=True)
     making = actions.add_parser("make", help="write the student's notebook")
-    making.add_argument("chapter", help="a chapter's notebook or its number")
+    making.add_argument("chapter", help="a chapter's notebook, its number, or all")
     making.add_argument("--lang", choices=SPOKEN, required=True)
     making.add_argument("--out", type=Path, required=True, metavar="DIR")
     making.add_argument(
@@ -25,14 +27,29 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="what pip installs where the package is missing, as on Colab",
     )
-    making.set_defaults(run=make)
+    making.add_argument(
+        "--start",
+        type=date.fromisoformat,
+        metavar="DAY",
+        help="with all: write a calendar whose first homework is set on this day",
+    )
+    making.add_argument(
+        "--weeks", type=int, metavar="N", help="with --start: default one per homework"
+    )
+    making.set_defaults(run=said("make"))
+    verifying = actions.add_parser(
+        "verify", help="see that solutions get full marks and untouched files none"
+    )
+    verifying.add_argument("chapter", help="a chapter's notebook, its number, or all")
+    verifying.add_argument("--more", type=Path, metavar="NOTEBOOK", help="see grade")
+    verifying.set_defaults(run=said("verify"))
     grading = actions.add_parser(
         "grade",
-        help="grade a folder with one subfolder per student",
+        help="grade a class: a folder or a zip, as Canvas and Moodle export it",
         description=(
-            "Exit status: 0 when every submission has its grade (0 points and a flag "
-            "where it is not readable), 1 when the grader itself failed on one, 2 when "
-            "the command is wrong."
+            "Stopped, the same command goes on. Exit status: 0 when every submission "
+            "has its grade (0 points and a flag where it is not readable), 1 when the "
+            "grader itself failed on one, 2 when the command is wrong."
         ),
     )
     grading.add_argument("chapter", help="a chapter's notebook or its number")
@@ -47,68 +64,21 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
         default=10.0,
         help="wall-clock limit per exercise (default: %(default)g)",
     )
-    grading.set_defaults(run=grade)
+    grading.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    grading.add_argument("--again", action="store_true", help="grade everybody anew")
+    grading.set_defaults(run=said("grade"))
+    reporting = actions.add_parser("report", help="one HTML page about a graded class")
+    reporting.add_argument("results", type=Path, help="what grade wrote")
+    reporting.add_argument("--lang", choices=SPOKEN, required=True)
+    reporting.set_defaults(run=said("report"))
 
 
-def make(args: argparse.Namespace) -> int:
-    """Write one student notebook."""
-    from homework.source import NotebookError, find_chapter, student_notebook
+def said(action: str):
+    """The action of that name, loaded when it is called."""
 
-    try:
-        chapter = find_chapter(args.chapter)
-        notebook = student_notebook(chapter, args.lang, args.install)
-        args.out.mkdir(parents=True, exist_ok=True)
-    except (NotebookError, OSError) as error:
-        print(f"homework make: {error}", file=sys.stderr)
-        return 2
-    path = args.out / f"{chapter.stem}_{args.lang}.ipynb"
-    text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8", newline="\n")
-    print(path)
-    return 0
+    def run(args: argparse.Namespace) -> int:
+        from homework import command
 
+        return command.run(action, args)
 
-def grade(args: argparse.Namespace) -> int:
-    """Grade a folder; see the exit status in ``--help``."""
-    from homework import report
-    from homework.grading import grade_folder
-    from homework.source import (
-        NotebookError,
-        add_private,
-        find_chapter,
-        read_homework,
-    )
-
-    try:
-        chapter = find_chapter(args.chapter)
-        homework = read_homework(chapter)
-        if args.more:
-            add_private(homework, args.more)
-        if not args.submissions.is_dir():
-            raise NotebookError(f"no folder {args.submissions}")
-        if args.out.resolve() == args.submissions.resolve():
-            raise NotebookError("--out must not be the folder of the submissions")
-        args.out.mkdir(parents=True, exist_ok=True)
-        hidden = [chapter.parent.parent, *([args.more] if args.more else [])]
-        results, isolation = grade_folder(
-            homework, args.submissions, args.out, hidden, args.seconds
-        )
-    except (NotebookError, OSError) as error:
-        print(f"homework grade: {error}", file=sys.stderr)
-        return 2
-    report.write(results, homework, args.out)
-    points = sum(exercise.points for exercise in homework.exercises)
-    for result in results:
-        flags = " ".join(sorted(result.flags))
-        score = f"{result.total:g}/{points:g}"
-        line = f"{score:>8}  {result.student}" + (f"  [{flags}]" if flags else "")
-        print(line.encode(errors="backslashreplace").decode())
-    missing = [name for name, works in isolation.items() if not works]
-    if missing:
-        print(
-            "homework grade: this system keeps students' processes apart in part "
-            f"only, not by {', '.join(missing)}; use the teachers' page's container",
-            file=sys.stderr,
-        )
-    print(args.out / "grades.csv")
-    return 1 if any("grader-error" in result.flags for result in results) else 0
+    return run

@@ -1,4 +1,4 @@
-"""Grade a folder of submissions: one student after another, none can stop the run.
+"""Grade a submission: whatever was handed in, the class goes on.
 
 A student's cells run in their own process (``sandbox.py``). The chapter's original
 checks run here, each in a fresh copy of the chapter's setup, with a stand-in for every
@@ -8,9 +8,10 @@ function that the exercise asks for.
 import ast
 import contextlib
 import io
-import os
 import random
 import re
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import torch
 from coursebook.code_cells import in_language, tree
 from coursebook.languages import HAN, LANGUAGES
 from coursebook.pages import NotebookError, as_dict, read_notebook
+from homework.intake import NOTEBOOK, Submission, candidates
 from homework.sandbox import Sandbox, Student, StudentError
 from homework.source import (
     EXERCISE_LINE,
@@ -47,15 +49,17 @@ class Outcome:
 
 @dataclass
 class Result:
-    """Everything about one student."""
+    """Everything about one student; `open` is what this system cannot close."""
 
     student: str
+    id: str = ""
     lang: str = "zh"
     file: str = ""
     flags: set[str] = field(default_factory=set)
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
     notes: dict[str, set[str]] = field(default_factory=dict)
     problem: str = ""
+    open: set[str] = field(default_factory=set)
 
     def score(self, exercise: str) -> float:
         outcomes = self.outcomes.get(exercise, [])
@@ -66,50 +70,18 @@ class Result:
         return sum(self.score(exercise) for exercise in self.outcomes)
 
 
-# --- finding and reading submissions -----------------------------------------
+# --- reading a submission ----------------------------------------------------
 
 
-def submissions(folder: Path, out: Path) -> list[tuple[str, Path]]:
-    """Students by name: subfolders, and notebooks that lie loose in the folder."""
-    found = []
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith((".", "__MACOSX")) or entry.resolve() == out.resolve():
-            continue
-        if entry.is_dir() or entry.is_symlink():
-            found.append((entry.name, entry))
-        elif entry.suffix == ".ipynb":
-            taken = (folder / entry.stem).exists()
-            found.append((entry.name if taken else entry.stem, entry))
-    return found
-
-
-def candidates(entry: Path, result: Result) -> list[Path]:
-    """Notebooks handed in; links are not followed."""
-    if entry.is_symlink():
-        result.flags.add("link")
-        return []
-    if entry.is_file():
-        return [entry]
-    found = []
-    for home, folders, files in os.walk(entry):
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "__MACOSX")))
-        for name in sorted(files):
-            path = Path(home, name)
-            if not name.endswith(".ipynb") or name.startswith("."):
-                continue
-            if path.is_symlink() or not path.is_file():
-                result.flags.add("link")
-            else:
-                found.append(path)
-    return found
-
-
-def pick(entry: Path, homework: Homework, result: Result) -> dict | None:
+def pick(
+    submission: Submission, homework: Homework, space: Path, result: Result
+) -> dict | None:
     """The submission's notebook: the one that answers most, then the latest."""
-    paths, readable, problems = candidates(entry, result), [], []
+    paths = candidates(submission.paths, space, result.flags)
+    readable, problems = [], []
     for path in paths:
         try:
-            notebook = read_notebook(path)
+            notebook = read_notebook(path, NOTEBOOK)
         except (NotebookError, OSError) as error:
             problems.append(f"{path.name}: {error}")
             continue
@@ -123,6 +95,14 @@ def pick(entry: Path, homework: Homework, result: Result) -> dict | None:
         return None
     _, _, result.file, notebook = max(readable, key=lambda item: item[:3])
     return notebook
+
+
+def of_another_chapter(notebook: dict, homework: Homework) -> bool:
+    """Whether a notebook that answers nothing here was made for other exercises."""
+    made_for = as_dict(notebook["metadata"].get("tokencredit")).get("chapter")
+    if isinstance(made_for, str):
+        return made_for != homework.name
+    return any(EXERCISE_LINE.search(cell["source"]) for cell in notebook["cells"])
 
 
 def language(notebook: dict) -> str:
@@ -314,6 +294,8 @@ def grade_notebook(
     """Fill in a result from one readable notebook."""
     result.lang = language(notebook)
     answers = answer_cells(notebook, homework)
+    if not answers and of_another_chapter(notebook, homework):
+        result.flags.add("other-chapter")
     skipped = skipped_cells(notebook, homework, answers, result)
     cells = [
         (f"cell {index + 1}", plain(cell["source"]))
@@ -379,36 +361,48 @@ def note_answer(result, exercise, outcomes, written, run, where) -> None:
         result.notes.setdefault(exercise.id, set()).add("published-answer")
 
 
+def blank(submission: Submission, homework: Homework) -> Result:
+    """A result with nothing in it yet."""
+    return Result(
+        submission.student,
+        submission.id,
+        flags=set(submission.flags),
+        outcomes={exercise.id: [] for exercise in homework.exercises},
+    )
+
+
+def failed(submission: Submission, homework: Homework, error: Exception) -> Result:
+    """The result of a submission on which the grader itself failed."""
+    result = blank(submission, homework)
+    result.problem = f"{type(error).__name__}: {error}"[:500]
+    result.flags.add("grader-error")
+    return result
+
+
 def grade_student(
-    student: str, entry: Path, homework: Homework, sandbox: Sandbox
+    submission: Submission, homework: Homework, sandbox: Sandbox
 ) -> Result:
     """One student's result, whatever was handed in."""
-    result = Result(student, outcomes={e.id: [] for e in homework.exercises})
+    result = blank(submission, homework)
     try:
-        notebook = pick(entry, homework, result)
+        with tempfile.TemporaryDirectory(prefix="unpacked-") as space:
+            notebook = pick(submission, homework, Path(space), result)
         if notebook:
             grade_notebook(notebook, homework, sandbox, result)
+            result.open = sandbox.open
     except NotebookError as error:
         result.problem = str(error)
         result.flags.add("unreadable")
     except Exception as error:
-        result.problem = f"{type(error).__name__}: {error}"[:500]
-        result.flags.add("grader-error")
+        return failed(submission, homework, error)
     return result
 
 
-def grade_folder(
-    homework: Homework, folder: Path, out: Path, hidden=(), seconds: float = SECONDS
-) -> tuple[list[Result], dict]:
-    """All results in order, and what the sandbox could isolate on this system."""
+@contextlib.contextmanager
+def opened(
+    homework: Homework, hidden: list, seconds: float, folder: Path | str
+) -> Iterator[Sandbox]:
+    """A sandbox in `folder` that has what the homework's setup imports."""
     modules = {name for source in homework.setup for name in imported(plain(source))}
-    modules = sorted(modules - {"tokencredit"})
-    with Sandbox(seconds, modules, [folder, out, *hidden]) as sandbox:
-        probe = sandbox.student(0)
-        isolation = probe.isolation
-        probe.end()
-        results = [
-            grade_student(name, entry, homework, sandbox)
-            for name, entry in submissions(folder, out)
-        ]
-    return results, isolation
+    with Sandbox(seconds, sorted(modules - {"tokencredit"}), hidden, folder) as sandbox:
+        yield sandbox

@@ -107,6 +107,7 @@ def data(result: Result, homework: Homework) -> dict:
 
     return {
         "student": result.student,
+        "id": result.id,
         "lang": result.lang,
         "chapter": homework.name,
         "file": Path(result.file).name,
@@ -123,15 +124,23 @@ def cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def write(results: list[Result], homework: Homework, out: Path) -> None:
-    """Feedback per student and grades.csv."""
-    for result in results:
-        folder = out / "feedback" / result.student
-        folder.mkdir(parents=True, exist_ok=True)
-        text = markdown(result, homework)
-        save(folder / "feedback.md", text)
-        content = json.dumps(data(result, homework), ensure_ascii=False, indent=1)
-        save(folder / "feedback.json", content + "\n")
+def write_feedback(result: Result, homework: Homework, out: Path) -> dict:
+    """One student's feedback in words and as data; returns the data."""
+    folder = feedback_of(result.student, out)
+    folder.mkdir(parents=True, exist_ok=True)
+    save(folder / "feedback.md", markdown(result, homework))
+    content = data(result, homework)
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    save(folder / "feedback.json", text + "\n")
+    return content
+
+
+def feedback_of(student: str, out: Path) -> Path:
+    return out / "feedback" / student
+
+
+def write_grades(rows: list[dict], homework: Homework, out: Path) -> None:
+    """The table of grades, of the students' data."""
     names = [exercise.id for exercise in homework.exercises]
     points = sum(exercise.points for exercise in homework.exercises)
     path = out / "grades.csv"
@@ -139,13 +148,13 @@ def write(results: list[Result], homework: Homework, out: Path) -> None:
         path, "w", encoding="utf-8-sig", errors="backslashreplace", newline=""
     ) as file:
         table = csv.writer(file)
-        table.writerow(["student", *names, "total", "points", "lang", "flags"])
-        for result in results:
-            scores = [number(result.score(name)) for name in names]
+        table.writerow(["student", *names, "total", "points", "lang", "flags", "id"])
+        for row in rows:
+            scores = [number(exercise["score"]) for exercise in row["exercises"]]
             table.writerow(
                 [
-                    *(cell(result.student), *scores, number(result.total)),
-                    *(number(points), result.lang, " ".join(sorted(result.flags))),
+                    *(cell(row["student"]), *scores, number(row["score"])),
+                    *(number(points), row["lang"], " ".join(row["flags"]), row["id"]),
                 ]
             )
 

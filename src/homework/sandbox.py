@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,7 +22,9 @@ from pathlib import Path
 import torch
 
 from homework import exchange
+from homework.worker import LIST, readable
 
+WORKER = Path(__file__).with_name("worker.py")
 MEMORY = 2**30  # bytes a student's process may add to what torch has mapped
 PRELOADED = ("sympy",)  # which torch imports at a process's first gradient
 
@@ -206,23 +209,63 @@ def clean(error) -> dict:
     }
 
 
+def bubblewrap(hidden: list[str], folder: str) -> list[str]:
+    """The start of a command that runs behind bubblewrap, [] where that is not here.
+
+    It shows the interpreter and the system's libraries, and `folder`, the only place
+    to write; no network and no process of the teacher's. As root its own rights stay,
+    with which the worker becomes another user for every student.
+    """
+    if not (program := shutil.which("bwrap")):
+        return []
+    seen = [path for path, right in readable(hidden).items() if right != LIST]
+    seen = [path for path in seen if not path.startswith(("/dev/", "/proc/"))]
+    own = [str(WORKER), str(WORKER.with_name("exchange.py"))]
+    wall = [program, "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    wall += ["--die-with-parent", "--cap-add", "ALL"][: 3 if os.getuid() == 0 else 1]
+    for path in sorted({*seen, *own}):
+        wall += ["--ro-bind", path, path]
+    for path, target in links([sys.executable, sys.prefix, "/bin", "/lib", "/lib64"]):
+        wall += ["--symlink", target, path]
+    wall += ["--dev", "/dev", "--proc", "/proc", "--bind", folder, folder]
+    see = "import importlib.util; assert importlib.util.find_spec('torch')"
+    tried = subprocess.run(
+        [*wall, sys.executable, "-I", "-c", see], capture_output=True, timeout=60
+    )
+    return [] if tried.returncode else [*wall, "--chdir", f"{folder}/home"]
+
+
+def links(paths: list[str]) -> list[tuple[str, str]]:
+    """The first symbolic link on the way to each path, and where it leads."""
+    found = {}
+    for path in map(Path, paths):
+        for part in reversed((path, *path.parents)):
+            if part.is_symlink():
+                found[str(part)] = os.readlink(part)
+                break
+    return sorted(found.items())
+
+
 class Sandbox:
     """The warm process; a context manager that gives out students' processes."""
 
-    def __init__(self, seconds: float, modules=(), hidden=()):
-        self.seconds, self.process = seconds, None
+    def __init__(self, seconds: float, modules=(), hidden=(), within=None):
+        self.seconds, self.process, self.within = seconds, None, within
         names = [*modules, *PRELOADED]
         found = [name for name in names if importlib.util.find_spec(name)]
         hidden = [str(Path(path).resolve()) for path in hidden]
+        self.hidden = hidden
         self.options = json.dumps({"modules": found, "hidden": hidden})
 
     def __enter__(self) -> "Sandbox":
         if sys.platform != "linux":
             raise OSError("grading needs Linux, WSL2 or a container")
         self.folder = tempfile.TemporaryDirectory(
-            prefix="grading-", ignore_cleanup_errors=True
+            prefix="grading-", dir=self.within, ignore_cleanup_errors=True
         )
         os.chmod(self.folder.name, 0o711)
+        self.wall = bubblewrap(self.hidden, self.folder.name)
+        self.walls = {"network", "files"} if self.wall else set()
         return self
 
     def __exit__(self, *_) -> None:
@@ -244,9 +287,8 @@ class Sandbox:
         names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         self.process = subprocess.Popen(
             [
-                *(sys.executable, "-I", "-X", "utf8"),
-                *(str(Path(__file__).with_name("worker.py")), str(theirs.fileno())),
-                self.options,
+                *(*self.wall, sys.executable, "-I", "-X", "utf8"),
+                *(str(WORKER), str(theirs.fileno()), self.options),
             ],
             cwd=home,
             env={
@@ -281,6 +323,8 @@ class Sandbox:
                 student = Student(channel, control, folder, max(self.seconds, 30))
                 student.seconds = self.seconds
                 if student.isolation:
+                    works = {name for name, does in student.isolation.items() if does}
+                    self.open = student.isolation.keys() - works - self.walls
                     return student
             self.stop()
         raise OSError("the student's process does not start")

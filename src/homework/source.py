@@ -76,6 +76,11 @@ def is_setup(cell: dict) -> bool:
     return bool(meta.get("locked")) and not (meta.get("grade") or meta.get("solution"))
 
 
+def has_homework(path: Path) -> bool:
+    """Whether a notebook has an exercise."""
+    return any(grader(cell).get("solution") for cell in read_notebook(path)["cells"])
+
+
 def defined(source: str) -> list[str]:
     """The functions and values that a cell defines at its top level."""
     names = []

@@ -135,13 +135,50 @@ NOTES = {
         "zh": "同一道题有几个答案单元格；最后定义的那个算数。",
         "en": "An exercise has several answer cells; the last definition counts.",
     },
+    "other-chapter": {
+        "zh": "这是另一章的笔记本，没有一题属于这次作业。",
+        "en": "This is the notebook of another chapter; nothing in it belongs here.",
+    },
+    "late": {"zh": "迟交。", "en": "Handed in late."},
+    "outside-zip": {
+        "zh": "压缩包里有指向包外的路径，已跳过。",
+        "en": "The zip names paths outside itself; they were left out.",
+    },
     "several-notebooks": {
         "zh": "交来了几个笔记本；只批改了上面写的那一个。",
         "en": "Several notebooks were handed in; only the one named above was graded.",
     },
 }
+PAGE = {  # the report about a class
+    "title": {"zh": "班级报告：{name}", "en": "Class report: {name}"},
+    "summary": {
+        "zh": "{students} 份作业，总分中位数 {median} / {points}。",
+        "en": "{students} submissions, median total {median} of {points}.",
+    },
+    "distribution": {"zh": "总分分布", "en": "Distribution of totals"},
+    "exercises": {"zh": "逐题结果", "en": "By exercise"},
+    "failed": {"zh": "最常失败的检查", "en": "Checks failed most often"},
+    "flags": {"zh": "标记", "en": "Flags"},
+    "points": {"zh": "分", "en": "points"},
+    "students": {"zh": "人数", "en": "students"},
+    "exercise": {"zh": "题", "en": "exercise"},
+    "mean": {"zh": "平均分", "en": "mean"},
+    "full": {"zh": "满分人数", "en": "full marks"},
+    "none": {"zh": "零分人数", "en": "zero"},
+    "check": {"zh": "检查", "en": "check"},
+    "message": {"zh": "最常见的反馈", "en": "commonest message"},
+    "flag": {"zh": "标记", "en": "flag"},
+    "who": {"zh": "谁", "en": "who"},
+}
+CALENDAR = {
+    "title": {"zh": "作业日历", "en": "Homework calendar"},
+    "homework": {"zh": "作业", "en": "homework"},
+    "set": {"zh": "布置", "en": "set"},
+    "due": {"zh": "截止", "en": "due"},
+    "event": {"zh": "作业截止：{title}", "en": "Homework due: {title}"},
+}
 
-TABLES = (WORDS, REASONS, PROBLEMS, NOTES)
+TABLES = (WORDS, REASONS, PROBLEMS, NOTES, PAGE, CALENDAR)
 SPOKEN = [
     lang
     for lang in LANGUAGES

@@ -27,6 +27,9 @@ def add_command(subparsers):
     verb.add_argument("--quick", action="store_true", help="seconds; not for the store")
     verb.add_argument("--seeds", type=int, help="how many seeds (default: all of it)")
     verb.add_argument("--again", action="store_true", help="anew; replaces at the end")
+    where = verb.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    where.add_argument("--cluster", metavar="tcp://HOST:8786", help="a Dask scheduler")
     verb.add_argument("--out", type=Path, help="another store")
     verb.set_defaults(run=run)
     verb = verbs.add_parser("show", help="draw stored results into a file")
@@ -83,7 +86,17 @@ def run(args):
         again = path_of(chosen, store).exists()
     else:
         again = args.again
-    run_experiment(chosen, seeds=args.seeds, quick=args.quick, again=again, store=store)
+    if args.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {args.jobs}")
+    run_experiment(
+        chosen,
+        seeds=args.seeds,
+        quick=args.quick,
+        again=again,
+        jobs=args.jobs,
+        cluster=args.cluster,
+        store=store,
+    )
     print(path_of(chosen, store))
 
 

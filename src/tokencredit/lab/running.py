@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from tokencredit.lab.store import (
     where,
     words,
 )
+from tokencredit.lab.sweep import sweep
 
 
 def run_experiment(
@@ -33,20 +33,35 @@ def run_experiment(
     seeds: int | None = None,
     quick: bool = False,
     again: bool = False,
+    jobs: int = 1,
+    cluster: str | None = None,
     store: Path | str = STORE,
     report: Callable[[str], None] = tqdm.write,
     progress: bool = True,
 ) -> DataFrame:
     """Run what the store lacks: every variant with every seed.
 
-    Interrupted, it loses the current run at most. With `quick` a run takes seconds and
+    Interrupted, it loses the current runs at most. With `quick` a run takes seconds and
     nothing is stored in the lab's own store. It says first how long it took before; a
-    bar over the runs and one over the rounds of each say where it stands.
+    bar over the runs and, one at a time, one over the rounds of each say where it
+    stands. However many processes run, this one alone writes the store, and its rows
+    are those of one after the other but for `seconds`, which other work makes longer.
+
+    Args:
+        chosen: the experiment.
+        seeds: how many; None is all of it.
+        quick: a short run of one seed, for a look.
+        again: anew, what is stored stays until all is done.
+        jobs: processes on this machine.
+        cluster: the address of a Dask scheduler, whose workers run instead.
+        store: the folder of the results.
+        report: gets a line per run.
+        progress: whether bars are shown.
 
     Raises:
         ValueError: the experiment is finished, or its settings have changed since
             (`again` starts it anew, and replaces the file when all is done), or
-            another process is running it.
+            another process is running it; see `sweep` for `jobs` and `cluster`.
     """
     seeds = seeds or (1 if quick else chosen.seeds)
     final = path_of(chosen, store)
@@ -71,24 +86,27 @@ def run_experiment(
     report(f"{chosen.name}: {len(left)} runs, {expected(chosen, left, quick)}")
     bars = BARS.set(progress)
     owner = lock(path)
-    head = {"experiment": chosen.name, "settings": settings, "versions": versions()}
+    head = {"experiment": chosen.name, "settings": settings}
+    head["versions"] = versions() | {"jobs": "cluster" if cluster else jobs}
+
+    def checkpoint(variant: dict, seed: int) -> Path:
+        run = words(variant, seed)
+        return path.with_name(f".{chosen.name}-{run}.pt".replace("/", "_")).absolute()
+
+    todo = [(*run, quick, checkpoint(*run)) for run in left]
     try:
-        for variant, seed in tqdm(
-            left, desc=chosen.name, unit="run", disable=not progress
+        ended = sweep(chosen.run, todo, jobs=jobs, cluster=cluster)
+        for variant, seed, new, spent in tqdm(
+            ended, total=len(left), desc=chosen.name, unit="run", disable=not progress
         ):
-            run = words(variant, seed)
-            file = path.with_name(f".{chosen.name}-{run}.pt".replace("/", "_"))
-            clock = time.process_time()
-            new = chosen.run(variant, seed, quick, file)
-            spent = time.process_time() - clock
             if chosen.speaks:
                 new, kept = new
-                said = added(said, variant, seed, kept)
+                said = in_order(chosen, added(said, variant, seed, kept))
                 save(said_in(path), head, said)
-            rows = added(rows, variant, seed, new)
+            rows = in_order(chosen, added(rows, variant, seed, new))
             save(path, head, rows)
-            file.unlink(missing_ok=True)
-            report(f"{run}: {line(new, spent)}")
+            checkpoint(variant, seed).unlink(missing_ok=True)
+            report(f"{words(variant, seed)}: {line(new, spent)}")
     finally:
         owner.unlink()
         BARS.reset(bars)
@@ -112,6 +130,18 @@ def added(rows: DataFrame, variant: dict, seed: int, new: list[dict]) -> DataFra
     if not rows.empty:
         rows = rows.drop(where(rows, **run).index)
     return concat([rows, DataFrame([run | row for row in new])], ignore_index=True)
+
+
+def in_order(chosen: Experiment, rows: DataFrame) -> DataFrame:
+    """The rows as one run after the other gives them: by seed, then by variant."""
+    names = list(chosen.variants[0])
+    place = {tuple(v.values()): i for i, v in enumerate(chosen.variants)}
+    variants = [
+        place.get(run, len(place))
+        for run in rows[names].itertuples(index=False, name=None)
+    ]
+    order = np.lexsort((variants, rows["seed"]))
+    return rows.iloc[order].reset_index(drop=True)
 
 
 def expected(chosen: Experiment, left: list[tuple[dict, int]], quick: bool) -> str:
