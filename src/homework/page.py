@@ -42,9 +42,8 @@ def page(rows: list[dict], lang: str) -> str:
         section(say["failed"], *commonest(rows, say)),
         section(say["flags"], *flags(rows, say)),
     ]
-    code = {"zh": "zh-CN"}.get(lang, lang)
     return (
-        f'<!doctype html>\n<html lang="{code}"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{lang}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
         f"<body><main>{''.join(parts)}</main></body></html>\n"
