@@ -1,0 +1,176 @@
+"""Print each edition of the built site as one PDF, with Chromium.
+
+    python book/pdf.py [--site DIR] [--pages GLOB]
+
+The articles of all pages become one page, every anchor with the name of its page before
+it, so that links, outline and page numbers run through the whole book. Answers are
+unfolded; live figures stand as they start. The file lies beside the editions, and the
+foot of every page then links to it.
+"""
+
+import argparse
+import fnmatch
+import re
+import sys
+from pathlib import Path
+
+import measure
+import yaml
+from bs4 import BeautifulSoup
+from tqdm import tqdm
+
+from coursebook.languages import LANGUAGES, pick
+
+ROOT = Path(__file__).resolve().parents[1]
+ON_SCREEN_ONLY = (
+    "script, noscript, button, .headerlink, .report, .bank, .ex-dials, .ex-presets, "
+    ".predict-more, .prev-next-footer, .progress-line, .hero-landing"
+)
+NOT_PRINTED = ("playground", "api", "changelog")  # a program, a reference, a web page
+STAY_FOLDED = ["tag_setup", "tag_checked"]  # one line each: imports, and a check
+NAMED = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
+STYLE = """
+@page { size: A4; margin: 18mm 16mm 20mm }
+section { content-visibility: visible !important }
+article.bd-article { break-before: page; padding: 0; font-size: 10pt }
+article.bd-article:first-of-type { break-before: auto }
+.bd-article section > *, .bd-article .cell > *, .bd-article .cell > .cell_output > * {
+  max-width: 100% !important }
+h1 { font-size: 17pt !important } h2 { font-size: 13pt !important }
+h3 { font-size: 11pt !important }
+pre { white-space: pre-wrap !important; overflow-wrap: anywhere }
+.bd-article .curve { float: none; width: auto; margin: .6rem 0 }
+"""
+FOOT = (
+    '<div style="font-size: 8px; width: 100%; text-align: center; color: #666">'
+    '<span class="pageNumber"></span></div>'
+)
+NAME = "token-credit-{}.pdf"
+WORDS = "PDF，可打印 | PDF, to print"
+
+
+def pages(root: Path) -> list[str]:
+    """Return the pages of the book in the order of its contents, such as `book/zoo`."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    rest = [page["file"] for part in toc["parts"] for page in part["chapters"]]
+    return [
+        name
+        for name in (toc["root"], *rest)
+        if name.removeprefix("book/") not in NOT_PRINTED
+    ]
+
+
+def anchor(page: str, name: str = "") -> str:
+    """Return the anchor of a place of a page in the printed book."""
+    return f"{page.replace('/', '-')}--{name}".removesuffix("--")
+
+
+def article(edition: Path, page: str, printed: set[str]):
+    """Return a page's article for print: unfolded, its anchors and links renamed."""
+    html = (edition / f"{page}.html").read_text(encoding="utf-8")
+    part = BeautifulSoup(html, "html.parser").find("article")
+    for gone in part.select(ON_SCREEN_ONLY):
+        gone.decompose()
+    for folded in part.find_all("details"):
+        if not folded.find_parent(class_=STAY_FOLDED):
+            folded["open"] = ""
+    for element in part.find_all(id=True):
+        element["id"] = anchor(page, element["id"])
+    for attribute in NAMED:
+        for element in part.find_all(attrs={attribute: True}):
+            names = element[attribute].split()
+            element[attribute] = " ".join(anchor(page, name) for name in names)
+    for link in part.find_all("a", href=True):
+        target, _, place = link["href"].partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (edition / page).parent / target if target else edition / f"{page}.html"
+        name = path.resolve().relative_to(edition).with_suffix("").as_posix()
+        if name in printed:
+            link["href"] = f"#{anchor(name, place)}"
+        else:
+            link.unwrap()
+    for picture in part.find_all("img", src=True):
+        if not picture["src"].startswith("data:"):
+            source = ((edition / page).parent / picture["src"]).resolve()
+            picture["src"] = source.relative_to(edition).as_posix()
+    part["id"] = anchor(page)
+    return part
+
+
+def whole(edition: Path, names: list[str]) -> str:
+    """Return the edition as one page."""
+    first = (edition / f"{names[0]}.html").read_text(encoding="utf-8")
+    page = BeautifulSoup(first, "html.parser")
+    for gone in page.head.find_all(["script", "link"]):
+        gone.decompose()
+    page.head.append(page.new_tag("link", rel="stylesheet", href="_static/bundle.css"))
+    style = page.new_tag("style")
+    style.string = STYLE
+    page.head.append(style)
+    page.html["data-theme"] = page.html["data-mode"] = "light"
+    page.body.clear()
+    main = page.new_tag("main", attrs={"class": "bd-main"})
+    for name in tqdm(names, desc=edition.name, leave=False):
+        main.append(article(edition, name, {*names}))
+    page.body.append(main)
+    return str(page)
+
+
+def write(site: Path, lang: str, names: list[str]) -> Path:
+    """Print an edition, and return the file."""
+    edition, out = (site / lang).resolve(), site / NAME.format(lang)
+    source = edition / "whole.html"
+    source.write_text(whole(edition, names), encoding="utf-8")
+    try:
+        with measure.chromium() as browser:
+            page = browser.new_page()
+            page.set_default_timeout(0)
+            page.goto(source.as_uri(), wait_until="load")
+            page.pdf(
+                path=out,
+                format="A4",
+                print_background=True,
+                prefer_css_page_size=True,
+                tagged=True,
+                outline=True,
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template=FOOT,
+            )
+    finally:
+        source.unlink()
+    return out
+
+
+def link(site: Path, lang: str) -> None:
+    """Link to the PDF in the foot of every page of an edition."""
+    words = pick(WORDS, lang)
+    for path in (site / lang).rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        up = "../" * len(path.relative_to(site / lang).parts)
+        added = f'<a href="{up}{NAME.format(lang)}">{words}</a> · \\1'
+        if NAME.format(lang) not in text:
+            text = re.sub(r'(<a href="[^"]*\.whl">)', added, text, count=1)
+            path.write_text(text, encoding="utf-8")
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--site", type=Path, default=ROOT / "_build" / "site")
+    parser.add_argument("--pages", default="*", help="which, such as 'chapters/0*'")
+    args = parser.parse_args(argv)
+    names = fnmatch.filter(pages(ROOT), args.pages)
+    if not names:
+        parser.error(f"--pages: {args.pages} is no page of {', '.join(pages(ROOT))}")
+    for lang in LANGUAGES:
+        if not (args.site / lang).is_dir():
+            parser.error(f"--site: {args.site} has no edition {lang}; run: make site")
+        path = write(args.site, lang, names)
+        link(args.site, lang)
+        print(f"pdf: {path} has {path.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
