@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TWO    := -n 2 --dist
 
-.PHONY: help book site test check cpus pages bench engines engines-verl \
+.PHONY: help book site test check cpus pdf pages bench engines engines-verl \
         new-chapter exit-door browser clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -42,6 +42,9 @@ cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 thr
 
 browser:  ## Chromium and Chinese fonts, which the browser tests need
 	@book/browser.sh
+
+pdf: $(READY) browser  ## print each built edition as a PDF into _build/site
+	$(BIN)/python book/pdf.py
 
 pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 	$(BIN)/python book/measure.py

@@ -206,7 +206,7 @@ EXPERIMENT = Experiment(
     },
     speaks=True,
     message={
-        "zh": "付钱的一直涨，想要的先涨后跌；KL 是刹车，判分才是药。",
+        "zh": "拿到的奖励一直涨，真正的正确率先涨后跌；KL 能减缓，改对判分才能根治。",
         "en": "What is paid rises, what is wanted falls: KL brakes, a verifier cures.",
     },
     shows=(("reward", "success"), ("length",)),
