@@ -3,7 +3,7 @@
 (() => {
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
-  const BAR = 72; // px below the top of the window that the header may cover, and a line
+  const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
