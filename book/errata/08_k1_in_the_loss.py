@@ -3,7 +3,7 @@
 import torch
 from torch import tensor
 
-SHOWN = "07_kl.ipynb#as-a-loss-the-gradients-differ"
+SHOWN = "07_kl.ipynb#as-losses-the-three-have-different-gradients"
 WORDS = {
     "zh": {
         "purpose": "放进损失的 KL",
