@@ -15,9 +15,9 @@ PLACES = 20
 BLOCKS = "article section[id], article .cell, article div.math.display"
 WHERE = f"""() => {{
   const blocks = [...document.querySelectorAll('{BLOCKS}')];
-  const above = blocks.findLastIndex((b) => b.getBoundingClientRect().top <= 72);
+  const above = blocks.findLastIndex((b) => b.getBoundingClientRect().top <= 96);
   const sections = [...document.querySelectorAll("article > section section[id]")];
-  const at = sections.findLast((s) => s.getBoundingClientRect().top <= 72);
+  const at = sections.findLast((s) => s.getBoundingClientRect().top <= 96);
   const marked = [...document.querySelectorAll(".section-nav .now > a")].pop();
   const box = marked?.closest(".sidebar-primary-item").getBoundingClientRect();
   const line = marked?.getBoundingClientRect();

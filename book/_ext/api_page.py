@@ -20,7 +20,7 @@ from generated import Generated
 from sphinx.application import Sphinx
 
 import tokencredit
-from coursebook.languages import pick
+from coursebook.languages import HAN, pick
 
 TREE = {  # part of the package -> its arrow
     "batch": "在各阶段之间流动的数据 | What walks from stage to stage",
@@ -119,10 +119,20 @@ def escape(line: str) -> str:
     return re.sub(r"(?<!`)([*|])|(?<=\w)_(?!\w)", r"\\\g<0>", line)
 
 
+def in_one_language(line: str, lang: str) -> str:
+    """Return a line of a docstring without the Chinese word beside a term.
+
+    >>> in_one_language("Returns 回报 (折扣) of rows", "en")
+    'Returns of rows'
+    """
+    return line if lang == "zh" else re.sub(rf" *\(?[{HAN}]+\)?", "", line)
+
+
 def plain_prose(app, what, name, obj, options, lines: list[str]) -> None:
     """Escape prose outside code, and set indented equations as they stand."""
     text, section = [], False
     for line in lines:
+        line = in_one_language(line, app.config.edition)
         if re.match(r"(Args|Returns|Raises|Yields|Example)s?:$", line):
             section = True
         if line.lstrip().startswith((">>>", "...")) or "``" in line or "`" in line:

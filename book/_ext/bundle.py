@@ -53,7 +53,8 @@ def join(app: Sphinx, error: Exception | None) -> None:
     js = "\n;\n".join(
         (static / name).read_text("utf-8") for name in _wanted["js"] + LAST
     )
-    used = set(re.findall(r"[\w-]+", js))
+    scripts = (path.read_text("utf-8") for path in static.rglob("*.js"))
+    used = set(re.findall(r"[\w-]+", "\n".join(scripts)))
     for page in Path(app.outdir).rglob("*.html"):
         for names in CLASSES.findall(page.read_text("utf-8")):
             used.update(names.split())

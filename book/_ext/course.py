@@ -81,11 +81,11 @@ def exercises(notebook: dict) -> int:
 
 def thread(arrow: str, lang: str) -> str:
     """Return the thread as a list of its stages, the arrow into one or all lit."""
-    items = []
+    items, lit_class = [], ' class="lit"'
     for n, (name, stage) in enumerate(STAGES.items()):
         lit = n > 0 and arrow in (name, "all")
         here = ' aria-current="step"' if name == arrow else ""
-        items.append(f"<li{' class=lit' * lit}{here}><span>{stage[lang]}</span></li>")
+        items.append(f"<li{lit_class * lit}{here}><span>{stage[lang]}</span></li>")
     label = words("thread", lang)
     return f'<ol class="chapter-thread" aria-label="{label}">{"".join(items)}</ol>'
 

@@ -47,8 +47,12 @@
     const fresh = left.filter((question) => !known(question) && !question.open);
     const pool = fresh.length ? fresh : left;
     if (!pool.length) return;
-    questions.forEach((question) => { question.open = false; });
+    for (const question of questions) {
+      question.open = false;
+      question.classList.remove("drawn");
+    }
     const drawn = pool[Math.floor(Math.random() * pool.length)];
+    drawn.classList.add("drawn");
     drawn.scrollIntoView({ block: "center" });
     drawn.querySelector("summary").focus({ preventScroll: true });
   });

@@ -3,7 +3,7 @@
 (() => {
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
-  const BAR = 72; // px below the top of the window that the header may cover, and a line
+  const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -136,12 +136,15 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // A prediction covers the output that answers it until a choice is made. The choice is
-  // remembered, and the box can be put back.
+  // A prediction covers the output that answers it, and the paragraph that says what it
+  // shows, until a choice is made. The choice is remembered, and the box can be put back.
   const predict = (box, number) => {
     const after = (cell) => box.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING;
     const cell = all(".cell.predicted").find(after), output = cell?.querySelector(".cell_output");
     if (!output) return;
+    let said = cell.nextElementSibling;
+    while (said?.matches(".cell")) said = said.nextElementSibling;
+    const answers = [output, ...(said?.matches("p") ? [said] : [])];
     const key = `predict ${page()} ${number}`;
     const buttons = all(".predict-choice", box);
     const says = box.querySelector(".predict-says"), { answer, show, again, right, other } = box.dataset;
@@ -151,8 +154,10 @@
     says.append(words, more);
     const set = (choice) => { // null: open, -1: shown without a choice
       const open = choice === null;
-      cell.classList.toggle("covered", open);
-      output.inert = open;
+      for (const part of answers) {
+        part.classList.toggle("covered", open);
+        part.inert = open;
+      }
       buttons.forEach((button, i) => {
         button.disabled = !open;
         button.classList.toggle("right", !open && i == answer);

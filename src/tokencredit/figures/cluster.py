@@ -51,8 +51,9 @@ def draw(L, place):
         place == WRITE,
         [
             L("推理引擎", "inference"),
-            "vLLM, SGLang",
-            L("写回答", "writes responses"),
+            "vLLM",
+            "SGLang",
+            L("写回答", "writes"),
             L("策略 μ", "policy μ"),
         ],
     )
@@ -68,7 +69,7 @@ def draw(L, place):
         (4.6, 7.4),
         (2.3, 4.3),
         place == WAIT,
-        [L("队列", "queue"), L("等着训练", "waits for training")],
+        [L("队列", "queue"), L("等着训练", "waits")],
     )
     box(
         plot,
@@ -77,7 +78,8 @@ def draw(L, place):
         place == TRAIN,
         [
             L("训练引擎", "training"),
-            "FSDP, Megatron",
+            "FSDP",
+            "Megatron",
             L("求梯度，更新", "gradients"),
             "π_old, π_θ",
         ],
@@ -114,18 +116,18 @@ def draw(L, place):
         ),
     )[place]
     what = (
-        L("编号，对数概率", "ids, log-probs"),
-        L("每条一个分数", "a score each"),
-        L("整批数据", "the whole batch"),
-        L("新的权重", "new weights"),
-        L("同一份权重", "the same weights"),
+        L("编号，概率", "ids, log p"),
+        L("分数", "scores"),
+        L("整批数据", "the batch"),
+        L("新权重", "weights"),
+        L("新权重", "weights"),
     )[place]
     check = (
-        "log π − log μ",
-        L("解码再比", "decode, compare"),
+        "π = μ ?",
+        L("同一串编号", "same ids?"),
         L("陈旧度", "staleness"),
-        L("切开再比", "cut, compare"),
-        L("同一题，两边比", "one prompt, both"),
+        L("分母", "divisor"),
+        L("版本", "version"),
     )[place]
     return scene(
         plot,

@@ -105,7 +105,7 @@ def draw(L, iteration):
             tile(L("这八条里对的", "right, of these eight"), f"{right}/8"),
             tile(L("全部提示上对的", "right, all prompts"), number(now["success"], 2)),
             tile(
-                L("平均长度", "mean length"),
+                L("平均长度，全部提示", "mean length, all prompts"),
                 number(now["length"], 1),
                 L("词元", "tokens"),
             ),
@@ -120,7 +120,7 @@ FIGURE = Figure(
             "iteration",
             range(LAST + 1),
             0,
-            ("训练了几次迭代", "iterations of training"),
+            ("迭代次数", "iterations of training"),
             kind="time",
         )
     ],
@@ -137,7 +137,7 @@ FIGURE = Figure(
         Preset(("训练前", "before training"), iteration=0),
         Preset(("两次迭代", "two iterations"), iteration=2),
         Preset(("八次", "eight"), iteration=8),
-        Preset(("全对，没有可学的", "all right, nothing to learn"), iteration=16),
+        Preset(("全对，没有可学的", "all correct, nothing to learn"), iteration=16),
         Preset(("二十次", "twenty"), iteration=20),
     ],
     wide=True,

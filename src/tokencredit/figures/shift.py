@@ -102,7 +102,7 @@ def draw(L, pairing):
             L("计入损失", "counted"),
             same,
             number(total),
-            sub=L("这一列给谁打分", "whom the column scores"),
+            sub=L("这一列给哪个词元打分", "the token scored here"),
             end_sub=L("对数概率", "log-prob"),
             look="heads",
         ),

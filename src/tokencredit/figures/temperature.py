@@ -166,7 +166,7 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(("温度 1", "temperature 1"), place=2, tau=1.0, top_p=1.0),
-        Preset(("0.3：更果断", "0.3: more decided"), tau=0.3, top_p=1.0),
+        Preset(("0.3：更果断", "0.3: more decisive"), tau=0.3, top_p=1.0),
         Preset(("2：更随意", "2: more random"), tau=2.0, top_p=1.0),
         Preset(("top-p 0.6", "top-p 0.6"), tau=1.0, top_p=0.6),
     ],
