@@ -1,6 +1,6 @@
 """Draw the picture of the README: the figure of the start page, light and dark.
 
-    python book/hero.py      into .github/hero-light.png and .github/hero-dark.png
+python book/hero.py      into .github/hero-light.png and .github/hero-dark.png
 """
 
 import measure
