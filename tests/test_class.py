@@ -13,6 +13,7 @@ import tempfile
 import time
 import zipfile
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -385,6 +386,8 @@ def test_ctrl_c_leaves_no_process_and_the_same_command_goes_on(tmp_path, jobs):
         [sys.executable, "-m", "homework", *arguments],
         env=os.environ | {"TMPDIR": str(ours)},
         start_new_session=True,
+        # In the background of a shell Ctrl-C is ignored, also by what is started there.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,7 @@ def test_ctrl_c_leaves_no_process(marks, to_all):
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER.format(folder=str(marks))],
         start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
