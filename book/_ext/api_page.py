@@ -111,7 +111,17 @@ def entry(address: str, lang: str) -> list[str]:
             keys = [thing] if isinstance(thing, str) else [*thing]
             said = ", ".join(f"``{key}``" for key in keys)
             return [f".. py:data:: {address}", "", f"   {pick(HOLDS, lang)} {said}", ""]
-    return [f".. auto{'class' if is_class else 'function'}:: {address}"]
+    lines = [f".. auto{'class' if is_class else 'function'}:: {address}"]
+    if module != "tokencredit" and "engines" not in module and listed_with(thing):
+        # The listing of a module links back to all of its names under one address.
+        lines[:0] = [".. raw:: html", "", f'   <i id="tokencredit.{name}"></i>', ""]
+    return lines
+
+
+def listed_with(thing) -> bool:
+    """Whether a name of the package's top comes from the same module."""
+    top = (getattr(tokencredit, name) for name in tokencredit.__all__)
+    return thing.__module__ in {getattr(other, "__module__", None) for other in top}
 
 
 def escape(line: str) -> str:
