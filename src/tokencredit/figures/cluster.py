@@ -62,7 +62,7 @@ def draw(L, place):
         (4.6, 7.4),
         (4.9, 6.9),
         place == JUDGE,
-        [L("判题", "verifier"), L("奖励 R", "reward R")],
+        [L("判分", "verifier"), L("奖励 R", "reward R")],
     )
     box(
         plot,
@@ -163,7 +163,7 @@ FIGURE = Figure(
         "Different programs compute the numbers, and every handover is checked",
     ),
     alt=(
-        "一个循环：推理引擎写回答，判题程序打分，队列保存，训练引擎更新，新权重再送回推理"
+        "一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新权重再送回推理"
         "引擎。选中的一处是琥珀色的。",
         "A loop: an inference engine writes, a verifier scores, a queue waits, a "
         "training engine updates, and the new weights go back. The chosen place is "

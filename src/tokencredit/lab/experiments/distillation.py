@@ -116,7 +116,7 @@ EXPERIMENT = Experiment(
     name="distillation",
     chapter=16,
     question={
-        "zh": "没有判题程序，只有一位老师给每个词元打分，学得会吗？",
+        "zh": "没有判分程序，只有一位老师给每个词元打分，学得会吗？",
         "en": "No verdict, only a teacher's log-probs on every token: is that enough?",
     },
     variants=tuple({"arm": arm} for arm in ("RL", *ROWS, "imitate")),
