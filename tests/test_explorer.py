@@ -465,3 +465,13 @@ def test_a_strip_says_who_wrote_what_is_trained_and_what_has_no_gradient():
     assert [words_of(e[0]) for e in chips] == ["9", "+", "⏎", "ok", "∅"]
     assert repr(STRIP).splitlines()[0] == "a strip"
     assert "−1e-06" in repr(STRIP), "a small push is not lost"
+
+
+@pytest.mark.parametrize(
+    ("credit", "shown"), [(2.474874, "+2.47"), (-1.2347, "−1.23"), (2.475, "+2.48")]
+)
+def test_a_strip_rounds_its_credit_once(credit, shown):
+    """Not 2.474874 to 2.475 and that to 2.48, in the label or below a token."""
+    one = Strip("ab", credit=[credit, credit], label="one").element()
+    assert words_of(next(one.iter("span"))) == shown
+    assert shown in words_of(Strip("ab", credit=[credit, 0]).element())

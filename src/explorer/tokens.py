@@ -54,7 +54,7 @@ class Strip:
         own = {"words": words, "mask": [*mask]}
         for name in ("credit", "push"):
             values = getattr(self, name)
-            own[name] = None if values is None else [float(f"{v:.4g}") for v in values]
+            own[name] = None if values is None else [float(f"{v:.6g}") for v in values]
         first = next((k for k, live in enumerate(own["mask"]) if live), len(words))
         own["who"] = self.who and [*self.who]
         if self.who is None:
