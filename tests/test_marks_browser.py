@@ -235,5 +235,7 @@ def test_a_chapter_has_a_social_card_once_the_site_has_an_address(built, page):
 @pytest.mark.parametrize("look", measure.LOOKS)
 def test_marks_have_no_axe_violation(built, browser, look):
     with measure.served(built) as root:
-        seen = measure.visit(browser, f"{root}en/{CHAPTER}", look, check=True)
+        seen = measure.visit(
+            browser, f"{root}en/{CHAPTER}", look, check=measure.RULES[look]
+        )
     assert (seen.axe, seen.errors, seen.overflow) == ([], [], 0)
