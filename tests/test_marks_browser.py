@@ -126,6 +126,15 @@ def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
     assert covered(page) == [True, True]
 
 
+def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
+    page.goto(address(built))
+    page.add_style_tag(content="* { transition: none !important }")
+    said = page.locator("article p", has_text="It is one.")
+    assert said.evaluate(COVERED)
+    page.click(".predict-choice >> text=two")
+    assert not said.evaluate(COVERED)
+
+
 def test_a_reader_may_look_without_a_choice(built, page):
     page.goto(address(built))
     page.locator(".predict-more").first.click()
@@ -201,6 +210,8 @@ def test_the_head_of_a_chapter_says_what_it_asks_takes_and_needs(built, page):
     stages = head.locator(".chapter-thread li")
     lit = [stages.nth(n).get_attribute("class") for n in range(stages.count())]
     assert lit == [None, None, None, "lit", None, None]
+    colour = "e => getComputedStyle(e, '::before').backgroundColor"
+    assert stages.nth(3).evaluate(colour) != stages.nth(2).evaluate(colour)
     assert head.bounding_box()["y"] + head.bounding_box()["height"] < 300
 
 

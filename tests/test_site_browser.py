@@ -103,15 +103,22 @@ def test_english_words_are_found(root, page):
     page.wait_for_selector("#search-results li a")
 
 
-def test_the_language_switch_keeps_page_and_anchor(root, page):
-    page.goto(f"{root}zh/{CHAPTER}#value-clip")
+@pytest.mark.parametrize(
+    ("chapter", "anchor", "en", "zh"),
+    [
+        (CHAPTER, "value-clip", "Value clip", "价值裁剪"),
+        ("chapters/06_ppo.html", "the-clip", "The clip", "裁剪"),
+    ],
+)
+def test_the_language_switch_keeps_page_and_anchor(root, page, chapter, anchor, en, zh):
+    page.goto(f"{root}zh/{chapter}#{anchor}")
     switch = page.locator("a.language-switch")
-    for lang, heading in (("en", "Value clip"), ("zh", "价值裁剪")):
-        page.wait_for_function(IN_VIEW, arg="value-clip")
+    for lang, heading in (("en", en), ("zh", zh)):
+        page.wait_for_function(IN_VIEW, arg=anchor)
         box = switch.bounding_box()  # Playwright's own click scrolls the page first
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_url(f"{root}{lang}/{CHAPTER}#value-clip")
-        title = page.locator("#value-clip > :is(h2, h3)")
+        page.wait_for_url(f"{root}{lang}/{chapter}#{anchor}")
+        title = page.locator(f"#{anchor} > :is(h2, h3)")
         assert title.inner_text().startswith(heading)
 
 

@@ -70,7 +70,8 @@ def downloads(app: Sphinx, error: Exception | None) -> None:
         text = source.read_text(encoding="utf-8")
         if source.suffix == ".ipynb":
             notebook = one_language(json.loads(text), app.config.edition)
-            notebook["cells"].insert(0, install_cell(app.config))
+            if app.config.made:  # else nothing carries the package: plain Sphinx
+                notebook["cells"].insert(0, install_cell(app.config))
             text = json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
         else:
             text = one_language_page(text, app.config.edition)

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 import homework
-from tokencredit import lab
+from tokencredit.lab.command import add_command
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -14,7 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     homework.add_actions(
         commands.add_parser("homework", help="make and grade homework")
     )
-    lab.add_command(commands)
+    add_command(commands)
     args = parser.parse_args(argv)
     return args.run(args)
 

@@ -19,7 +19,6 @@ phenomena    phenomena_table            what shows on `signs`, and in how many s
 5
 """
 
-from tokencredit.lab.command import add_command
 from tokencredit.lab.experiment import Experiment, experiment
 from tokencredit.lab.reading import final, per_seed, spread
 from tokencredit.lab.running import run_experiment
@@ -27,7 +26,6 @@ from tokencredit.lab.store import responses, results, where
 
 __all__ = [
     "Experiment",
-    "add_command",
     "experiment",
     "final",
     "per_seed",

@@ -142,7 +142,7 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("付钱给 ✓：打了勾，没有算", "Paid for ✓: marked, not calculated"),
+        says=said("只奖励 ✓：打了勾，没有算", "Paid for ✓: marked, not calculated"),
         experiment="hacks",
         column="success",
         arms=(paid("outcome"), paid("mark")),
@@ -189,7 +189,7 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("每个等式都付钱：绕路", "Paid for every equation: detours"),
+        says=said("每个等式都有奖励：绕路", "Paid for every equation: detours"),
         experiment="hacks",
         column="length",
         by=TOKEN,
@@ -215,7 +215,7 @@ PHENOMENA = (
         arms=(paid("mark"), paid("mark", 0.2)),
     ),
     Phenomenon(
-        says=said("验证器才是药，KL 不是", "The cure is the verifier, not KL"),
+        says=said("能根治的是验证器，不是 KL", "The cure is the verifier, not KL"),
         experiment="hacks",
         column="success",
         arms=(paid("match", 0.2), paid("outcome")),
@@ -238,7 +238,7 @@ PHENOMENA = (
         arms=(paid("outcome"), paid("outcome, brief")),
     ),
     Phenomenon(
-        says=said("用八遍：裁剪救了它", "Eight epochs: the clip saves them"),
+        says=said("用八遍：有裁剪才学得会", "Eight epochs: the clip saves them"),
         experiment="signs-epochs",
         column="success",
         arms=(eight("ratio"), eight("min")),
@@ -280,7 +280,7 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("Clip-Higher 0.28 留住了熵", "Clip-higher 0.28 keeps the entropy"),
+        says=said("Clip-Higher 0.28 留住了熵", "Clip-Higher 0.28 keeps the entropy"),
         experiment="clip-higher",
         column="entropy",
         by=0.005,
