@@ -1,50 +1,30 @@
 """The figures of chapters 0 and 1 show what the package and a recorded run say."""
 
-import ast
-import json
 import math
-from pathlib import Path
 
 import pytest
 import torch
+from test_site_build import load
 
 from tokencredit import rollout, task
 from tokencredit.figures import decisions, forty_lines, shift, temperature
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 
-ROOT = Path(__file__).parents[1]
-FORTY = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
-PROGRAM = ("check", "advantages", "log_probs", "loss", "grpo")
 SIGNS = task("signs")
+records = load("records")
 
 
 @pytest.fixture(scope="module")
 def program() -> dict:
     """The forty lines as the chapter prints them, ready to be called."""
-    cells = json.loads(FORTY.read_text("utf-8"))["cells"]
-    parts = {}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            for node in ast.parse("".join(cell["source"])).body:
-                if isinstance(node, ast.FunctionDef) and node.name in PROGRAM:
-                    parts[node.name] = ast.unparse(node)
-    names: dict = {"signs": SIGNS, "rollout": rollout, "texts": texts}
-    exec("import re\nimport numpy as np\nimport torch", names)
-    for name in PROGRAM:
-        exec(parts[name], names)
-    return names
-
-
-def eight(policy) -> list[str]:
-    """The eight responses that the record holds of a policy."""
-    dice = torch.Generator().manual_seed(11)
-    batch = rollout(policy, SIGNS, [forty_lines.PROMPT], group_size=8, generator=dice)
-    return texts(batch, SIGNS.vocabulary)
+    return records.program()
 
 
 def test_the_record_begins_with_what_the_stored_warm_start_writes():
-    assert eight(warm_start("signs", seed=0)) == forty_lines.RECORD[0]["responses"]
+    assert (
+        records.eight(warm_start("signs", seed=0)) == forty_lines.RECORD[0]["responses"]
+    )
 
 
 def test_the_record_is_of_the_program_that_the_chapter_prints(program):
@@ -53,7 +33,7 @@ def test_the_record_is_of_the_program_that_the_chapter_prints(program):
     history = program["grpo"](policy, 2, seed=0)
     for (success, _), row in zip(history.tolist(), forty_lines.RECORD, strict=False):
         assert success == pytest.approx(row["success"], abs=0.03)
-    same = zip(eight(policy), forty_lines.RECORD[2]["responses"], strict=True)
+    same = zip(records.eight(policy), forty_lines.RECORD[2]["responses"], strict=True)
     assert sum(a == b for a, b in same) >= 5
 
 

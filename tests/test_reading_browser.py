@@ -35,7 +35,7 @@ CALM = """() => new Promise((done) => {
     const now = `${scrollY} ${document.documentElement.scrollHeight}`;
     still = now === last ? still + 1 : 0;
     last = now;
-    still > 15 ? done() : requestAnimationFrame(look);
+    still > 8 ? done() : requestAnimationFrame(look);
   };
   look();
 })"""

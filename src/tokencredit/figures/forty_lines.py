@@ -2,7 +2,7 @@
 
 The responses are those of the program of chapter 0, started from the stored warm start
 of seed 0; before every update it answers one prompt eight times with the same random
-numbers.
+numbers. ``python book/records.py`` makes the record again.
 """
 
 import json

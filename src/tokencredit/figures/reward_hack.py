@@ -2,9 +2,10 @@
 
 The stored runs train the five warm starts of `signs` with GRPO and a learning rate of
 1e-3, 17 iterations of 32 prompts with 8 responses each; `RUNS` names what is paid and
-the coefficient of a KL penalty (k3 in the loss) against the warm start. `learn` of
-`tokencredit.lab.experiments._signs` makes such a run. Responses are those of seed 0,
-before the iterations in MOMENTS, always with the same random numbers.
+the coefficient of a KL penalty (k3 in the loss) against the warm start. They are the
+runs of the experiment `hacks`, here with every iteration by itself. Responses are those
+of seed 0, before the iterations in MOMENTS, always with the same random numbers.
+``python book/records.py`` makes the record again.
 """
 
 import json

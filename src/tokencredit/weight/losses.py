@@ -348,24 +348,15 @@ def corrected_clip_loss(
     >>> corrected_clip_loss(old, log_ratio, torch.ones(1, 2), old, sampler, live)
     tensor([[-2.0000, -0.5000]])
     """
-    inputs = floats(
-        2,
-        log_probs=log_probs,
-        log_ratio=log_ratio,
-        advantages=advantages,
-        old_log_probs=old_log_probs,
-        sampler_log_probs=sampler_log_probs,
-    )
     mask = token_mask(mask, log_ratio)
-    log_probs, log_ratio, advantages, old, sampler = (
-        torch.where(mask, x, 0) for x in inputs
-    )
+    both = {"old_log_probs": old_log_probs, "sampler_log_probs": sampler_log_probs}
+    parts = floats(2, log_ratio=log_ratio, advantages=advantages, **both)
+    log_ratio, advantages, old, sampler = (torch.where(mask, x, 0) for x in parts)
     weight = (old - sampler).detach().exp()
     if cap is not None:
         weight = weight.clamp(max=number("cap", cap, open_low=True))
-    return weight * ppo_clip_loss(
-        log_probs, log_ratio, advantages, clip_low=clip_low, clip_high=clip_high
-    )
+    clip = {"clip_low": clip_low, "clip_high": clip_high}
+    return weight * ppo_clip_loss(log_probs, log_ratio, advantages, **clip)
 
 
 def value_loss(

@@ -1,0 +1,116 @@
+"""Make the stored runs that two live figures show.
+
+    python book/records.py
+
+writes forty_lines.json and reward_hack.json into src/tokencredit/figures/static, some
+four minutes on one core. Where a processor rounds differently, sampled responses
+differ after a few iterations; what the figures say does not.
+"""
+
+import ast
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from tqdm.auto import tqdm
+
+from tokencredit.figures import forty_lines, reward_hack
+from tokencredit.lab.experiments import hacks
+from tokencredit.lab.experiments._signs import PLAIN, learn
+from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.starts import warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.tasks.signs import verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "src" / "tokencredit" / "figures" / "static"
+CHAPTER = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
+PROGRAM = ("check", "advantages", "log_probs", "loss", "grpo")
+ITERATIONS = 20  # of the program; before each, and after the last, it is recorded
+PROMPTS = ["9□5□7=11?", "6□3□9=12?", "8□1□3=4?", "3□8□1=10?"]  # of the hack
+NUMBERS = ("reward", "success", "length", "ref_kl")
+SIGNS = task("signs")
+
+
+def program() -> dict:
+    """Return the functions of chapter 0's program, as the chapter prints them."""
+    parts = {}
+    for cell in json.loads(CHAPTER.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            for node in ast.parse("".join(cell["source"])).body:
+                if isinstance(node, ast.FunctionDef) and node.name in PROGRAM:
+                    parts[node.name] = ast.unparse(node)
+    names: dict = {"signs": SIGNS, "rollout": rollout, "texts": texts}
+    exec("import re\nimport numpy as np\nimport torch", names)
+    for name in PROGRAM:
+        exec(parts[name], names)
+    return names
+
+
+def eight(policy) -> list[str]:
+    """Return eight responses to one prompt, always from the same random numbers."""
+    dice = torch.Generator().manual_seed(11)
+    batch = rollout(policy, SIGNS, [forty_lines.PROMPT], group_size=8, generator=dice)
+    return texts(batch, SIGNS.vocabulary)
+
+
+def of_the_program() -> list[dict]:
+    """Run chapter 0's program; eight responses before each update, and its numbers."""
+    parts, policy, rows = program(), warm_start("signs", seed=0), []
+
+    def watched(*args, **dials):
+        batch = rollout(*args, **dials)
+        length = batch.mask.sum(1).float().mean().item()
+        rows.append({"length": round(length, 2), "responses": eight(policy)})
+        return batch
+
+    parts["rollout"] = watched
+    history = parts["grpo"](policy, 1 + ITERATIONS, seed=0)
+    shares = [round(share, 4) for share, _ in history.tolist()]
+    return [{"success": share} | row for share, row in zip(shares, rows, strict=True)]
+
+
+def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
+    """Train on what is paid; numbers per iteration, and responses by moment."""
+    rows, said = learn(
+        replace(PLAIN, kl_coef=kl_coef),
+        seed,
+        quick=False,
+        reward=verdict(paid),
+        reference=warm_start("signs", seed=seed),
+        steps=iterations,
+        every=1,
+        moments=reward_hack.MOMENTS,
+        **hacks.DIALS,
+    )
+    numbers = {name: [round(row[name], 4) for row in rows] for name in NUMBERS}
+    text = {(row["step"], row["prompt"]): row["response"] for row in said}
+    moments = [moment for moment in reward_hack.MOMENTS if moment <= iterations]
+    return numbers, {str(m): [text[m, prompt] for prompt in PROMPTS] for m in moments}
+
+
+def of_the_hack() -> dict:
+    """Train with a hole in the reward; numbers of every run, responses of seed 0."""
+    arms = [(run, seed) for run in reward_hack.RUNS for seed in reward_hack.SEEDS]
+    runs, said = {}, {}
+    for (paid, kl_coef), seed in tqdm(arms, desc="reward_hack"):
+        last = 1 + reward_hack.MOMENTS[-1]
+        numbers, responses = hacked(paid, kl_coef, seed, last)
+        runs[f"{paid},{kl_coef:g},{seed}"] = numbers
+        if seed == 0:
+            said[f"{paid},{kl_coef:g}"] = responses
+    return {"prompts": PROMPTS, "runs": runs, "said": said}
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
+    text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
+    (OUT / "forty_lines.json").write_text(text, "utf-8")
+    text = json.dumps(of_the_hack(), ensure_ascii=False, separators=(",", ":"))
+    (OUT / "reward_hack.json").write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
