@@ -1,27 +1,38 @@
-"""Make the stored runs that two live figures show.
+"""Make again what is stored and is no experiment of the lab.
 
-    python book/records.py
+    python book/records.py                  the runs that two live figures show
+    python book/records.py --starts FOLDER  the warm starts of `signs`, some six minutes
 
-writes forty_lines.json and reward_hack.json into src/tokencredit/figures/static, some
-four minutes on one core. Where a processor rounds differently, sampled responses
-differ after a few iterations; what the figures say does not.
+The first writes forty_lines.json and reward_hack.json into
+src/tokencredit/figures/static, some four minutes on one core. Where a processor rounds
+differently, sampled responses differ after a few iterations; what the figures say does
+not.
+
+The second writes five policies into FOLDER and prints how they write beside those that
+are stored. Over fourteen hundred updates the last bits of a processor grow into other
+weights with the same habits. Every run of the lab begins with the stored ones: put
+others in their place, and all of it has to run again.
 """
 
+import argparse
 import ast
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from tqdm.auto import tqdm
 
 from tokencredit.figures import forty_lines, reward_hack
 from tokencredit.lab.experiments import hacks
 from tokencredit.lab.experiments._signs import PLAIN, learn
+from tokencredit.training import warm_up
+from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
-from tokencredit.world.starts import warm_start
+from tokencredit.world.starts import save_start, warm_start
 from tokencredit.world.tasks import task
-from tokencredit.world.tasks.signs import verdict
+from tokencredit.world.tasks.signs import MEASURES, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "src" / "tokencredit" / "figures" / "static"
@@ -29,6 +40,7 @@ CHAPTER = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
 PROGRAM = ("check", "advantages", "log_probs", "loss", "grpo")
 ITERATIONS = 20  # of the program; before each, and after the last, it is recorded
 PROMPTS = ["9□5□7=11?", "6□3□9=12?", "8□1□3=4?", "3□8□1=10?"]  # of the hack
+HABITS = ("success", "length", "tries", "gives_up", "lies", "equations_true")
 NUMBERS = ("reward", "success", "length", "ref_kl")
 SIGNS = task("signs")
 
@@ -103,13 +115,60 @@ def of_the_hack() -> dict:
     return {"prompts": PROMPTS, "runs": runs, "said": said}
 
 
-def main() -> None:
-    torch.set_num_threads(1)
+def warmed_up(seed: int, textbook: int = 1400, habits: int = 60) -> Policy:
+    """Return a warm start: arithmetic from a textbook first, then the corpus's habits.
+
+    Args:
+        seed: of the weights and of the textbook; the corpus has 1000 more.
+        textbook: updates on 64 right demonstrations each.
+        habits: updates on 64 demonstrations of the task each.
+    """
+    torch.manual_seed(seed)
+    policy = Policy(len(SIGNS.vocabulary), context=SIGNS.context, critic=True)
+    right = replace(SIGNS, persist=1.0, bluff=0.0, fudge=0.0)
+    warm_up(policy, right, steps=textbook, lr=5e-3, seed=seed, progress=True)
+    warm_up(policy, SIGNS, steps=habits, lr=1e-3, seed=1000 + seed)
+    return policy
+
+
+def writes(policy: Policy) -> dict[str, float]:
+    """Return how a policy writes: shares and lengths over 1024 responses."""
+    streams = {
+        "rng": np.random.default_rng(7),
+        "generator": torch.Generator().manual_seed(7),
+    }
+    _, said = SIGNS.sample(policy, 256, 4, temperature=1.0, measure=MEASURES, **streams)
+    return {name: value.float().mean().item() for name, value in said.items()}
+
+
+def starts(folder: Path) -> None:
+    """Write the warm starts into a folder, and print them beside the stored ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{'seed':13}" + "".join(f"{name:>16}" for name in HABITS))
+    for seed in range(5):
+        made = warmed_up(seed)
+        save_start(folder / f"signs-{seed}.npz", made, SIGNS)
+        for which, policy in (("stored", warm_start("signs", seed)), ("made", made)):
+            said = writes(policy)
+            shown = "".join(f"{said[name]:16.3f}" for name in HABITS)
+            print(f"{seed}, {which:10}{shown}", flush=True)
+
+
+def figures() -> None:
+    """Write the runs of the two figures."""
     rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
     text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
     (OUT / "forty_lines.json").write_text(text, "utf-8")
     text = json.dumps(of_the_hack(), ensure_ascii=False, separators=(",", ":"))
     (OUT / "reward_hack.json").write_text(text + "\n", "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--starts", type=Path, metavar="FOLDER")
+    folder = parser.parse_args().starts
+    torch.set_num_threads(1)
+    starts(folder) if folder else figures()
 
 
 if __name__ == "__main__":

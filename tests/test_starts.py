@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from test_site_build import load
 
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.training import Dials, train
@@ -138,3 +139,17 @@ def test_a_stored_start_knows_the_form_and_is_right_one_time_in_four(seed):
     )
     right = map(goal.reward, prompts, texts(batch, goal.vocabulary))
     assert 0.2 <= np.mean(list(right)) <= 0.35
+
+
+def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
+    made = load("records").warmed_up(seed=3, textbook=2, habits=1)
+    save_start(tmp_path / "made.npz", made, SIGNS)
+    sizes = {
+        n: x.shape
+        for n, x in load_start(tmp_path / "made.npz", SIGNS).state_dict().items()
+    }
+    stored = warm_start("signs", seed=3).state_dict()
+    assert sizes == {name: x.shape for name, x in stored.items()}
+    assert torch.equal(
+        made.value_head.weight.half(), stored["value_head.weight"].half()
+    )
