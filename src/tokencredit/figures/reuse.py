@@ -207,7 +207,7 @@ def slopes(name, passed):
 
 
 def track(L, k, passed, loss):
-    """Where the tokens of response `k` stand (现在的位置), between the walls of its sign.
+    """Where the tokens of a response stand (现在的位置), and the walls of its sign.
 
     The displacement from 1 is that of the followed token, the arrow its next push.
     """
@@ -269,7 +269,7 @@ def draw(L, passed, loss):
     says = {
         "min": L(
             "PPO：墙立在推去的一边，走过墙就不再推；走反的 ✓ 没有墙挡，还能推回来",
-            "PPO: a wall on the side of the push only, so the ✓ that strays is brought back",
+            "PPO: one wall, where the push leads; the ✓ that strays is brought back",
         ),
         "clip": L(
             "只裁剪：两边都是墙，走反了的 ✓ 落在墙外，再也推不回来",
@@ -285,7 +285,7 @@ def draw(L, passed, loss):
         caption(
             L(
                 "横向是 ρ，即现在的概率是采样时的多少倍；大圆点是画了横线的词元。",
-                "Across: ρ, times as likely as when sampled. Large dot: underlined token.",
+                "Across: ρ, times as likely as when sampled. Large: underlined token.",
             )
         ),
         says=says[loss],
@@ -334,11 +334,11 @@ FIGURE = Figure(
         "PPO builds a wall: a token pushed past it is pushed no further",
     ),
     alt=(
-        "三条回答，各有一条横轴：圆点的位置是现在的概率除以采样时的概率。墙在 0.8 或 1.2，"
-        "墙外画斜线，没有梯度；箭头是下一次更新的方向和大小。",
-        "Three responses, each with an axis: a dot stands where its probability now over "
-        "that when sampled is. Walls at 0.8 or 1.2; hatched behind them, no gradient. An "
-        "arrow is the direction and size of the next update.",
+        "三条回答，各有一条横轴：圆点的位置是现在的概率除以采样时的概率。"
+        "墙在 0.8 或 1.2，墙外画斜线，没有梯度；箭头是下一次更新的方向和大小。",
+        "Three responses, each with an axis: a dot stands where its probability now, "
+        "over that when sampled, is. Walls at 0.8 or 1.2, hatched behind them: no "
+        "gradient. An arrow is the direction and size of the next update.",
     ),
     presets=[
         Preset(("PPO，八遍之后", "PPO, after eight passes"), passed=8, loss="min"),
