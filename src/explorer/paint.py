@@ -322,7 +322,8 @@ class Painter:
                 else:
                     face = color(kinds)
                     face = mix(face, "#ffffff", 0.3) if "pale" in kinds else face
-                    self.box(px, py, pw, ph, face, z=1)
+                    edge = palette()["old"] if TONES.keys() & kinds else "none"
+                    self.box(px, py, pw, ph, face, edge, z=1, lw=0.6)
                 self.text(px + pw / 2, py + ph / 2, words_of(part), 11, ha="center")
             elif "arrow" in kinds:
                 self.arrow(kinds, px, py, pw, ph)
