@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from coursebook.languages import SOURCE
 from tokencredit.figures import inline_svg
 
 WORDS = yaml.safe_load((Path(__file__).parents[1] / "plots.yml").read_text("utf-8"))
@@ -24,7 +25,8 @@ class InlinePlots(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
-        words = {en: said.get(self.config.edition, en) for en, said in WORDS.items()}
+        language = self.config.edition
+        words = {said[SOURCE]: said.get(language, said[SOURCE]) for said in WORDS}
         images = [i for i in self.document.findall(nodes.image) if self.is_plot(i)]
         for number, image in enumerate(images, 1):
             svg = Path(self.env.srcdir, image["uri"].lstrip("/"))

@@ -264,7 +264,7 @@ def draw(L, passed, loss):
             for j, word in enumerate(WORDS[k])
         ]
         words = stack(caption(f"{PROMPTS[k]}  {label}"), strip(*cells, ways=""))
-        drawn.append(side(words, track(L, k, passed, loss), shares=(1, 1.7)))
+        drawn.append(side(words, track(L, k, passed, loss), shares=(1, 1.45)))
     gives_up, bluff = ratios(loss, passed)[1][-1], ratios(loss, passed)[2][-2]
     says = {
         "min": L(
