@@ -283,11 +283,11 @@ def draw(L, method):
     chips += [chip("", trained=False, look="plain")] * (DEEP - len(chips))
     thread = [
         chip(
-            "→ " * (k > 0) + word_of(L, stage),
+            "→ " + word_of(L, stage),
             trained=False,
             look="plain" + " sel" * (stage == chosen.stage),
         )
-        for k, stage in enumerate(STAGES)
+        for stage in list(STAGES)[1:]
     ]
     code = code_of(chosen)
     lines = code + [""] * (LINES - len(code))
