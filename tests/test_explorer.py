@@ -2,12 +2,14 @@
 
 import base64
 import gzip
+import io
 import re
 from dataclasses import replace
 
 import explorer_example
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 
 from explorer import (
     LANGUAGES,
@@ -26,6 +28,7 @@ from explorer import (
     scene,
     short,
     show_strip,
+    strip,
     words_of,
 )
 from explorer import page as pages
@@ -475,3 +478,20 @@ def test_a_strip_rounds_its_credit_once(credit, shown):
     one = Strip("ab", credit=[credit, credit], label="one").element()
     assert words_of(next(one.iter("span"))) == shown
     assert shown in words_of(Strip("ab", credit=[credit, 0]).element())
+
+
+def test_a_strip_that_wraps_continues_where_its_response_began():
+    said = html(strip(*(chip(x, who="prompt") for x in "a?"), *map(chip, "bc")))
+    assert re.search(r'ex-asked">.*>a<.*>[?]<.*ex-said".*>b<.*>c<', said)
+    assert "ex-said" not in html(strip(*map(chip, "bc")))
+    assert "ex-said" not in html(strip(chip("a", who="prompt")))
+
+
+def test_the_sign_for_a_blank_is_drawn_as_a_rule_at_the_foot():
+    css = (pages.STATIC / "signs.css").read_text("utf-8")
+    data = re.search("U[+]25A1; src: url[(]data:font/woff2;base64,([^)]*)", css)
+    font = TTFont(io.BytesIO(base64.b64decode(data[1])))
+    ((code, name),) = font.getBestCmap().items()
+    assert code == ord("□")
+    rule, em = font["glyf"][name], font["head"].unitsPerEm
+    assert rule.yMax <= 0 and rule.yMax - rule.yMin < em / 8 and rule.xMax > em / 2

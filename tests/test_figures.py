@@ -3,8 +3,10 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from tokencredit.figures import (
     COLORS,
@@ -102,3 +104,47 @@ def test_each_panel_is_a_drawing_of_its_own():
         "0 180 244.8 180",
         "244.8 180 244.8 180",
     ]
+
+
+def test_a_plot_speaks_the_language_of_the_edition():
+    fig, ax = canvas()
+    ax.set(xlabel="iteration", ylabel="chance of a token, $u$", title="DAPO")
+    svg = show(fig)._repr_mimebundle_()["image/svg+xml"]
+    words = {"iteration": "迭代次数", "chance of a token, u": "词元的概率 u"}
+    said = ElementTree.fromstring(inline_svg(svg, "", "p", words))
+    texts = ["".join(text.itertext()) for text in said.iter("text")]
+    assert {"迭代次数", "词元的概率 u", "DAPO"} <= set(texts)
+    assert not {"iteration", "chance of a token, u"} & set(texts)
+
+
+def stored_words() -> set[str]:
+    """The texts of all static plots, without blanks."""
+    found = set()
+    for path in CHAPTERS:
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            for output in cell.get("outputs", []):
+                svg = "".join(output.get("data", {}).get("image/svg+xml", ""))
+                for text in ElementTree.fromstring(svg).iter() if svg else ():
+                    if text.tag.endswith("}text"):
+                        found.add("".join("".join(text.itertext()).split()))
+    return found
+
+
+NAMES = {"imitate"}  # of an arm, as the chapter's own table has it
+
+
+def test_every_word_of_a_stored_plot_has_a_translation_and_none_is_left_over():
+    words = yaml.safe_load((ROOT / "book" / "plots.yml").read_text("utf-8"))
+    known = {"".join(said["en"].split()) for said in words}
+    stored = stored_words()
+    assert known <= stored
+    assert {text for text in stored - known if re.match("[a-z]{4}", text)} <= NAMES
+    assert all(re.search("[\u4e00-\u9fff]", said["zh"]) for said in words)
+
+
+def test_every_static_plot_says_its_claim_first():
+    for path in CHAPTERS:
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            said = cell["metadata"].get("figure", {}).get("caption", {})
+            for caption in said.values():
+                assert re.match(r"\*\*.{8,}?\*\*", caption), f"{path.stem}: {caption}"

@@ -190,7 +190,7 @@ def test_fonts_of_every_page_come_with_the_style_sheet(built):
     inside = re.findall(r"url\(data:font/woff2;base64,([^)]+)\)", css)
     fonts = [TTFont(BytesIO(base64.b64decode(font))) for font in inside]
     names = {font["name"].getDebugName(1).split()[0] for font in fonts}
-    assert names == {"KaTeX_Main", "KaTeX_Math", "Font"}
+    assert names == {"KaTeX_Main", "KaTeX_Math", "Font", "Blank"}
 
 
 def test_the_theme_does_not_measure_the_whole_page_while_it_loads(built):

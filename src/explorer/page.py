@@ -18,7 +18,7 @@ from explorer.words import LANGUAGES, FigureError, Language
 UID = "EXPLORERID"
 """Stands for the beginning of a figure's ids until it is put into a page."""
 STATIC = Path(__file__).parent / "static"
-SHEETS = ("colors.css", "explorer.css")
+SHEETS = ("colors.css", "signs.css", "explorer.css")
 COMPUTES = ("numpy", "torch")
 """What may change the numbers of a drawing without a change in its own package."""
 

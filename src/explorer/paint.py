@@ -24,6 +24,7 @@ from explorer.words import LANGUAGES, Language
 WIDTH = 640  # pixels
 HIGHEST = 1600
 LETTER = 0.61  # width of a letter by its size, on average
+TONES = {"faint": 0.07, "soft": 0.3, "dense": 0.62, "solid": 1}  # share of ink
 FONTS = {"font.family": ["DejaVu Sans"], "hatch.linewidth": 0.8}
 
 
@@ -86,12 +87,16 @@ def looks(element: Element) -> set[str]:
 
 def color(names: set[str], default: str = "ink") -> str:
     """The colour of a look."""
+    if found := next((tone for tone in TONES if tone in names), ""):
+        return mix(palette()["ink"], "#ffffff", TONES[found])
     role = next((role for role in ROLES if role in names), default)
     return palette()["mark" if "sel" in names else role]
 
 
 def text_color(names: set[str]) -> str:
     """The colour of words of a look."""
+    if "bright" in names:
+        return "#ffffff"
     role = next((role for role in ("up", "down", "alt") if role in names), "ink")
     return palette()["muted" if {"old", "quiet", "off"} & names else role]
 
@@ -229,9 +234,12 @@ class Painter:
         names, left, size = looks(element), x, 14
         up = 3 if {"flat", "down"} & names else 20
         down = 3 if {"flat", "up"} & names else 18
-        captions = any(len(token) > 1 for token in element)
+        tokens = [token for token in element.iter() if is_a(token, "ex-chip")]
+        captions = any(len(token) > 1 for token in tokens)
         line = up + 1.7 * size + (16 if captions else 0) + down
-        for token in element:
+        for token in tokens:
+            if len(element) == 2 and token is element[1][0] and x < left + width / 2:
+                width, left = left + width - x, x  # where the response begins
             words = [len(words_of(part)) * LETTER for part in token]
             w = max(26, words[0] * size + 12, *(n * 9.5 for n in words[1:]))
             if x + w > left + width:
@@ -308,10 +316,14 @@ class Painter:
             if "area" in kinds:
                 if "off" in kinds:
                     self.hatch(px, py, pw, ph)
+                elif "unused" in kinds:
+                    muted = palette()["muted"]
+                    self.box(px, py, pw, ph, "white", muted, linestyle="--", lw=0.8)
                 else:
                     face = color(kinds)
                     face = mix(face, "#ffffff", 0.3) if "pale" in kinds else face
-                    self.box(px, py, pw, ph, face, z=1)
+                    edge = palette()["old"] if TONES.keys() & kinds else "none"
+                    self.box(px, py, pw, ph, face, edge, z=1, lw=0.6)
                 self.text(px + pw / 2, py + ph / 2, words_of(part), 11, ha="center")
             elif "arrow" in kinds:
                 self.arrow(kinds, px, py, pw, ph)
@@ -511,11 +523,14 @@ class Painter:
     def key(self, names, x, y):
         """One mark of a legend."""
         tone, ink = color(names), palette()["ink"]
-        if "off" in names:
+        if {"off", "unused"} & names:
             self.box(
                 x, y - 6, 13, 12, "white", palette()["muted"], linestyle="--", lw=0.8
             )
-            self.hatch(x, y - 6, 13, 12, z=3)
+            if "off" in names:
+                self.hatch(x, y - 6, 13, 12, z=3)
+        elif TONES.keys() & names:
+            self.box(x, y - 6, 13, 12, tone, palette()["old"])
         elif "line" in names:
             self.box(x, y - 1.5, 15, 3, tone)
         elif "dot" in names:

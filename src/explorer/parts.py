@@ -6,6 +6,7 @@ look on a page, `paint` in a picture. A `look` is a role of the colour contract:
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from xml.etree.ElementTree import Element
 
 from explorer.tree import h, short
@@ -69,10 +70,19 @@ def shade(credit: float, largest: float = 1.0) -> float:
 def strip(*chips: Element, ways: str = "updown") -> Element:
     """Tokens one after another 词元条; the line breaks where the page ends.
 
+    A response that follows a prompt continues where it began, never under the prompt.
+
     Args:
         chips: what `chip` returns.
         ways: where bars go, for which room is kept: "updown", "up", "down" or "".
     """
+    asked = [*takewhile(lambda c: "prompt" in c.get("class", "").split(), chips)]
+    said = chips[len(asked) :]
+    if asked and said:
+        chips = (
+            h("span", *asked, cls="ex-asked"),
+            h("span", *said, cls="ex-said", style=f"--n:{len(said)}"),
+        )
     return h("div", *chips, cls=f"ex-strip {ways or 'flat'}")
 
 

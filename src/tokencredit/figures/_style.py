@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import count
@@ -253,7 +254,23 @@ def _is_figure(element: ElementTree.Element) -> bool:
     return element.tag == "g" and element.get("id", "").startswith("figure")
 
 
-def inline_svg(svg: str, label: str, prefix: str) -> str:
+def translate(tree: ElementTree.Element, words: Mapping[str, str]) -> None:
+    """Put the words of a plot into another language, in place; others stay.
+
+    A label with a formula is stored letter by letter; it becomes one piece of text.
+    """
+    known = {"".join(k.split()): v for k, v in words.items()}
+    for text in tree.iter("text"):
+        found = known.get("".join("".join(text.itertext()).split()))
+        if found is not None:
+            for name, value in text[0].attrib.items() if len(text) else ():
+                text.set(name, value)
+            text[:], text.text = [], found
+
+
+def inline_svg(
+    svg: str, label: str, prefix: str, words: Mapping[str, str] | None = None
+) -> str:
     """Turn a stored SVG plot into HTML that follows the page's theme 内联图.
 
     The site's image renderer calls it for every ``image/svg+xml`` output.
@@ -262,12 +279,14 @@ def inline_svg(svg: str, label: str, prefix: str) -> str:
         svg: the text of an SVG file that matplotlib wrote.
         label: the description in the edition's language.
         prefix: what ids begin with; another one for every plot of a page.
+        words: what words of the plot become in the edition's language.
 
     Returns:
         ``<div class="fig" role="img" aria-label=...>`` with an ``<svg>`` per panel.
     """
     tree = ElementTree.fromstring(svg)
     clean(tree)
+    translate(tree, words or {})
     unique_ids(tree, prefix)
     return panels(tree, label)
 

@@ -25,6 +25,8 @@ NONE = 9  # no limit: more versions than fit into the picture
 LIMITS = (0, 1, 2, NONE)
 DEEP = 9  # waiting responses that fill the height of the queue
 MOST = (16, 14)  # bars of a lane, updates: room in the drawing
+TONES = ("faint", "soft", "dense", "solid")  # of staleness 0, 1, 2, 3, the largest
+WIDE = 3  # units of time; a shorter bar has no room for a number on a phone
 
 
 class Response(NamedTuple):
@@ -108,14 +110,15 @@ def summary(limit, longest, swap):
 
 def draw(L, limit, longest, swap):
     responses, updates, queue = timeline(limit, longest, swap)
+    lanes = {LANES - 0.5 - k: L("采样", "sampler") + f" {k + 1}" for k in range(LANES)}
     plot = Plot(
         x=(0, END),
         y=(-2, LANES),
         x_name=L("时间", "time"),
-        y_name=L("四个采样器，队列，训练引擎", "four samplers, queue, trainer"),
+        y_name=L("谁在干什么", "who does what"),
         x_ticks=[0, 12, 24, 36],
-        y_ticks={},
-        height=250,
+        y_ticks=lanes | {-0.45: L("队列", "queue"), -1.45: L("训练", "trainer")},
+        height=260,
     )
     for lane in range(LANES):
         mine = [r for r in responses if r.lane == lane and r.start < END]
@@ -123,25 +126,26 @@ def draw(L, limit, longest, swap):
             there = place < len(mine)
             r = mine[place] if there else Response(lane, 0, 1, 0, None, ())
             y = LANES - 1 - lane
-            right = min(r.end, END)
-            look = "old pale" if r.used is None else "ink pale"
-            plot.area(r.start, right - 0.12, y + 0.12, y + 0.88, look, show=there)
-            oldest = max(r.ages, default=0)
-            look = "boxed strong" if oldest else "boxed"
-            words = "" if r.used is None or not there else str(oldest)
-            plot.text((r.start + right) / 2, y + 0.5, words, look, show=bool(words))
+            right, age = min(r.end, END), max(r.ages, default=0)
+            look = "unused" if r.used is None else TONES[age]
+            plot.area(r.start, right - 0.12, y + 0.1, y + 0.9, look, show=there)
+            look = "strong" + " bright" * (age > 1)
+            look += " wide-only" * (right - r.start < WIDE)
+            shown = there and age > 0
+            words = str(age) if shown else ""
+            plot.text((r.start + right) / 2, y + 0.5, words, look, show=shown)
     steps = [(now + end, n) for now, n in enumerate(queue) for end in (0, 1)]
     deep = [(now, -0.85 + 0.8 * (n / DEEP) ** 0.5) for now, n in steps]
-    plot.fill([(0, -0.85), *deep, (END, -0.85)], "old")
+    plot.fill([(0, -0.85), *deep, (END, -0.85)], "ink")
+    plot.line(deep, "ink thin")
     plot.rule(y=-0.85)
     for k in range(MOST[1]):
         there = k < len(updates)
         start, end = updates[k] if there else (0, 1)
-        plot.area(start, min(end, END), -1.85, -1.05, "sel", show=there)
+        plot.area(start, min(end, END) - 0.06, -1.85, -1.05, "sel edged", show=there)
         crossing = there and swap and end < END
-        top = LANES if crossing else -1.05
-        points = [(min(end, END), -1.85), (min(end, END), top)]
-        plot.line(points, "ink thin", show=there)
+        points = [(min(end, END), -1.85), (min(end, END), LANES)]
+        plot.line(points, "ink thin", show=crossing)
     busy, trained, mean, oldest = summary(limit, longest, swap)
     how = L(
         "新权重一到就换，写到一半的回答也换。",
@@ -156,16 +160,12 @@ def draw(L, limit, longest, swap):
         stack(
             plot,
             legend(
-                (
-                    "ink chip",
-                    L(
-                        "回答，数字是用到时的陈旧度",
-                        "response, its staleness when used",
-                    ),
-                ),
-                ("old chip", L("还没有用到", "not used yet")),
-                ("old", L("队列里等着的条数", "responses in the queue")),
-                ("sel", L("训练引擎的更新", "updates of the trainer")),
+                (TONES[0], L("用到时陈旧度 0", "staleness 0 when used")),
+                (TONES[1], "1"),
+                (TONES[2], "2"),
+                (TONES[3], "3"),
+                ("unused", L("还没有用到", "not used yet")),
+                ("sel edged", L("一次更新", "an update")),
             ),
         ),
         says=how,
@@ -222,10 +222,10 @@ FIGURE = Figure(
         "If nobody waits, data grow old; if somebody waits, machines stand idle",
     ),
     alt=(
-        "一条时间线。上面四行是同时写的回答，长短不一，数字是训练引擎用到它时的陈旧度；"
+        "一条时间线。上面四行是同时写的回答，长短不一，用到它时越陈旧，颜色越深；"
         "下面是队列里等着的条数和训练引擎的更新。",
-        "A timeline. Four rows of responses being written, some long, with their "
-        "staleness when the trainer uses them; below them the queue and the updates.",
+        "A timeline. Four rows of responses being written, some long, the darker the "
+        "staler they are when used; below them the queue and the updates.",
     ),
     presets=[
         Preset(("谁也不等", "nobody waits"), limit=NONE, longest=12, swap=0),

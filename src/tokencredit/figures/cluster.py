@@ -88,11 +88,12 @@ def draw(L, place):
     plot.arrow(6, 4.8, 6, 4.4, "sel" if place == JUDGE else "ink")
     plot.arrow(7.5, 3.3, 8.4, 3.3, "sel" if place == WAIT else "ink")
     back = "sel" if place in (TRAIN, SYNC) else "ink"
-    plot.line([(10.25, 2.2), (10.25, 0.8), (1.75, 0.8), (1.75, 1.6)], back)
+    plot.line([(10.25, 2.2), (10.25, 0.8), (7.8, 0.8)], back)
+    plot.line([(4.2, 0.8), (1.75, 0.8), (1.75, 1.6)], back)
     plot.arrow(1.75, 1.5, 1.75, 2.2, back)
     plot.area(4.2, 7.8, 0.3, 1.3, "sel", show=place == SYNC)
     plot.area(4.3, 7.7, 0.38, 1.22, "old pale")
-    plot.text(6, 0.8, L("权重同步", "weight sync"), "boxed strong")
+    plot.text(6, 0.8, L("权重同步", "weight sync"), "strong")
     says = (
         L(
             "交出编号和对数概率。它与训练引擎算得不完全一样，所以 μ 不等于 π。",

@@ -281,6 +281,14 @@ def draw(L, method):
         for k, name in enumerate(line_up)
     ]
     chips += [chip("", trained=False, look="plain")] * (DEEP - len(chips))
+    thread = [
+        chip(
+            "→ " + word_of(L, stage),
+            trained=False,
+            look="plain" + " sel" * (stage == chosen.stage),
+        )
+        for stage in list(STAGES)[1:]
+    ]
     code = code_of(chosen)
     lines = code + [""] * (LINES - len(code))
     has = L("有", "yes") if not chosen.code else L("没有", "no")
@@ -290,14 +298,18 @@ def draw(L, method):
                 *rows,
                 caption(
                     L(
-                        "边框醒目的：在 ALGORITHMS 里有自己的一行",
-                        "strong edge: has a row of its own in ALGORITHMS",
+                        "底色深的：在 ALGORITHMS 里有自己的一行",
+                        "shaded: has a row of its own in ALGORITHMS",
                     )
                 ),
             ),
             stack(
                 h("p", L(*chosen.says), cls="ex-says"),
+                caption(L("改的是哪一支箭头", "the arrow that it changes")),
+                h("div", strip(*thread, ways=""), cls="ex-descent"),
+                caption(L("从哪里来", "where it comes from")),
                 h("div", strip(*chips, ways=""), cls="ex-descent"),
+                caption(L("代码里只差这几行", "all that changes in the code")),
                 h(
                     "div",
                     *(h("p", text) for text in lines),
@@ -307,9 +319,7 @@ def draw(L, method):
             shares=(1, 1.15),
         ),
         tiles=[
-            tile(
-                L("改的是哪一支箭头", "changes the arrow to"), word_of(L, chosen.stage)
-            ),
+            tile(L("箭头指向", "the arrow to"), word_of(L, chosen.stage)),
             tile(L("在 ALGORITHMS 里", "a row of ALGORITHMS"), has),
             tile(L("十六个库里找到", "found in, of 16 libraries"), str(chosen.ships)),
         ],

@@ -7,7 +7,20 @@ import numpy as np
 import torch
 
 from coursebook.glossary import terms
-from explorer import Dial, Figure, Preset, chip, row, scene, shade, tile
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    chip,
+    scene,
+    shade,
+    side,
+    stack,
+    strip,
+    tile,
+)
 from tokencredit import ALGORITHMS, ppo_clip_loss, rollout, score, token_log_ratio
 from tokencredit.training import credit, objective, read
 from tokencredit.world.starts import warm_start
@@ -15,9 +28,12 @@ from tokencredit.world.tasks import task
 from tokencredit.world.verdict import on_last_token
 
 ROWS = (10, 12, 28)  # three responses of the batch
+PROMPTS = ("9□1□6=4?", "9□1□6=4?", "9□4□2=3?")
 WORDS = ("9+1-6=4✓$", "9+1+6=16✗$", "9-4+2=7✓$")
 ADVANTAGES = (1.6, -0.6, -0.6)  # their means; PPO's, whitened
-COLUMNS = max(map(len, WORDS))
+FOLLOWED = (3, 9, 7)  # the token of each that moves most
+LOW, HIGH = 0.8, 1.2  # the clip range
+END = 2.2  # of the axis of ratios
 PASSES = 8
 LOSSES = ("min", "clip", "none")
 
@@ -190,51 +206,88 @@ def slopes(name, passed):
     return found
 
 
+def track(L, k, passed, loss):
+    """Where the tokens of a response stand (现在的位置), and the walls of its sign.
+
+    The displacement from 1 is that of the followed token, the arrow its next push.
+    """
+    sign = 1 if ADVANTAGES[k] > 0 else -1
+    look = "up" if sign > 0 else "down"
+    now, push = ratios(loss, passed)[k], slopes(loss, passed)[k]
+    plot = Plot(x=(0, END), y=(0, 1), height=78, axes=False)
+    left = L("不再推｜墙 0.8", "no push | wall 0.8")
+    right = L("墙 1.2｜不再推", "wall 1.2 | no push")
+    for wall, end, side_, words, align in (
+        (LOW, 0, -1, left, "right"),
+        (HIGH, END, 1, right, "left"),
+    ):
+        there = loss == "clip" or (loss == "min" and side_ == sign)
+        plot.area(wall, end, 0.26, 0.74, "off", show=there)
+        plot.line([(wall, 0.2), (wall, 0.8)], show=there)
+        plot.text(wall, 0.07, words, "quiet", align=align, show=there)
+    plot.rule(y=0.5)
+    plot.line([(1, 0.34), (1, 0.66)], "old thin")
+    plot.text(1, 0.07, "1", "quiet")
+    for j, rho in enumerate(now):
+        if j != FOLLOWED[k]:
+            plot.dot(min(rho, END), 0.5, "old small")
+    word, rho = WORDS[k][FOLLOWED[k]], now[FOLLOWED[k]]
+    slope = push[FOLLOWED[k]] / abs(ADVANTAGES[k])
+    dead, x = abs(slope) < 1e-9, min(rho, END)
+    plot.line([(1, 0.5), (x, 0.5)], "old")
+    plot.arrow(x, 0.5, x + 0.2 * max(-1.5, min(1.5, slope)), 0.5, look, show=not dead)
+    plot.dot(x, 0.5, "off" if dead else look)
+    align = "left" if rho < 0.4 else "right" if rho > 1.6 else "center"
+    far = " →" if rho > END else ""
+    plot.text(x, 0.93, f"{word}  {rho:.2f}{far}", "strong", align=align)
+    return plot
+
+
 def draw(L, passed, loss):
     passed = round(passed)
     names = [
-        (L("做对", "correct"), L("9□1□6=4? A > 0", "9□1□6=4? A > 0")),
-        (L("放弃", "gives up"), L("9□1□6=4? A < 0", "9□1□6=4? A < 0")),
-        (L("乱打勾", "bluffs"), L("9□4□2=3? A < 0", "9□4□2=3? A < 0")),
+        L("做对，A > 0，往右推", "correct, A > 0, pushed right"),
+        L("放弃，A < 0，往左推", "gives up, A < 0, pushed left"),
+        L("乱打勾，A < 0，往左推", "bluffs, A < 0, pushed left"),
     ]
     drawn, silent = [], 0
-    for k, (label, sub) in enumerate(names):
-        advantage = ADVANTAGES[k]
-        cells = []
-        for word, rho, slope in zip(
-            WORDS[k], ratios(loss, passed)[k], slopes(loss, passed)[k], strict=True
-        ):
-            dead = abs(slope) < 1e-9
-            silent += dead
-            cells.append(
-                chip(
-                    word,
-                    credit=shade(advantage, 4.0),
-                    push=max(-1.0, min(1.0, slope / abs(advantage) / 2)),
-                    dead=dead,
-                    caption=f"{rho:.2f}",
-                )
+    for k, label in enumerate(names):
+        dead = [abs(slope) < 1e-9 for slope in slopes(loss, passed)[k]]
+        silent += sum(dead)
+        cells = [
+            chip(
+                word,
+                credit=shade(ADVANTAGES[k], 4.0),
+                dead=dead[j],
+                look="sel" if j == FOLLOWED[k] else "",
             )
-        empty = COLUMNS - len(cells)
-        cells += [chip("", trained=False, look="plain", caption="")] * empty
-        drawn.append(row(label, cells, sub=sub, look="up" if advantage > 0 else "down"))
+            for j, word in enumerate(WORDS[k])
+        ]
+        words = stack(caption(f"{PROMPTS[k]}  {label}"), strip(*cells, ways=""))
+        drawn.append(side(words, track(L, k, passed, loss), shares=(1, 1.45)))
     gives_up, bluff = ratios(loss, passed)[1][-1], ratios(loss, passed)[2][-2]
     says = {
         "min": L(
-            "PPO：走够了就停，走反了还能回来",
-            "PPO: far enough stops, and the wrong way can be undone",
+            "PPO：墙立在推去的一边，走过墙就不再推；走反的 ✓ 没有墙挡，还能推回来",
+            "PPO: one wall, where the push leads; the ✓ that strays is brought back",
         ),
         "clip": L(
-            "只裁剪：走反了的 ✓ 停在外面，再也回不来",
-            "clip alone: the ✓ that went the wrong way stays out for good",
+            "只裁剪：两边都是墙，走反了的 ✓ 落在墙外，再也推不回来",
+            "clip alone: walls on both sides; the ✓ that strays stays out for good",
         ),
         "none": L(
-            "不裁剪：放弃的 $ 被一直压到零",
-            "no clip: the $ that gives up is pushed all the way to zero",
+            "不裁剪：没有墙，放弃的 $ 被一直压到零",
+            "no clip: no wall; the $ that gives up is pushed all the way to zero",
         ),
     }
     return scene(
         *drawn,
+        caption(
+            L(
+                "横向是 ρ，即现在的概率是采样时的多少倍；大圆点是画了横线的词元。",
+                "Across: ρ, times as likely as when sampled. Large: underlined token.",
+            )
+        ),
         says=says[loss],
         tiles=[
             tile(L("用了几遍", "passes"), f"{passed}", f"K = {PASSES}"),
@@ -277,15 +330,15 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "同一批数据用得越多，词元的概率离采样时越远",
-        "The more often a batch is used, the further its tokens move",
+        "PPO 立一道墙：词元朝推去的方向走过了墙，就不再推它",
+        "PPO builds a wall: a token pushed past it is pushed no further",
     ),
     alt=(
-        "三条回答，每个词元一格，格下的数是现在的概率除以采样时的概率。斜线表示没有"
-        "梯度，柱是更新的方向和大小。",
-        "Three responses, one cell per token; the number below is its probability now "
-        "over that when sampled. Hatched means no gradient; a bar is the direction and "
-        "size of the update.",
+        "三条回答，各有一条横轴：圆点的位置是现在的概率除以采样时的概率。"
+        "墙在 0.8 或 1.2，墙外画斜线，没有梯度；箭头是下一次更新的方向和大小。",
+        "Three responses, each with an axis: a dot stands where its probability now, "
+        "over that when sampled, is. Walls at 0.8 or 1.2, hatched behind them: no "
+        "gradient. An arrow is the direction and size of the next update.",
     ),
     presets=[
         Preset(("PPO，八遍之后", "PPO, after eight passes"), passed=8, loss="min"),

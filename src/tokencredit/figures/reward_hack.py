@@ -93,7 +93,7 @@ def draw(L, run, moment):
                 chips,
                 L("得 ", "paid ") + number(VERDICTS[paid](prompt, text), 0),
                 end_sub=L("对", "right") if right else L("错", "wrong"),
-                look="heads",
+                look="heads tries",
             )
         )
     plot = Plot(
@@ -135,7 +135,7 @@ def draw(L, run, moment):
                     ("old", L("五个种子", "five seeds")),
                 ),
             ),
-            shares=(2.8, 1),
+            shares=(2.3, 1),
         ),
         tiles=[
             tile(
