@@ -12,7 +12,8 @@ EDGES = """() => {
   const inner = (css) => {
     const e = document.querySelector(css), style = getComputedStyle(e);
     const { left, right } = e.getBoundingClientRect();
-    return [left + parseFloat(style.paddingLeft), right - parseFloat(style.paddingRight)];
+    const { paddingLeft, paddingRight } = style;
+    return [left + parseFloat(paddingLeft), right - parseFloat(paddingRight)];
   };
   const feet = [".prev-next-footer", ".bd-footer-content__inner"];
   return [".bd-article", ...feet].map(inner);
