@@ -96,7 +96,7 @@ def test_enter_alone_and_the_last_line_lead_to_all_hits_by_chapter(folder, page)
     assert len({*names}) == len(names) > 5 and names[0].startswith("6 PPO")
     first = groups.first
     before = first.locator("li").count()
-    assert before == 4
+    assert before == 3
     first.locator("summary").click()
     more = int("".join(filter(str.isdigit, first.locator("summary").inner_text())))
     page.wait_for_function(

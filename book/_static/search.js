@@ -6,7 +6,7 @@
   const WORDS = SEARCH_WORDS;
   const HAN = /[\u3400-\u9fff]/;
   const HITS = 6, A_PAGE = 2; // in the dialog
-  const A_GROUP = 4, EXCERPT = 170; // on the page of results
+  const A_GROUP = 3, EXCERPT = 170; // on the page of results
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
