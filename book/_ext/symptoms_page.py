@@ -71,7 +71,7 @@ QUANTITIES = {
     "ratio": "比率、裁剪比例 | ratio, clip fraction",
     "length": "长度 | length",
     "entropy": "熵 | entropy",
-    "credit": "优势、价值、组 | advantages, values, groups",
+    "credit": "优势、组 | advantages, groups",
     "turns": "轮次、工具 | turns, tools",
 }
 ASK = "日志里哪一样看着不对？ | What in the log looks wrong?"
