@@ -3,9 +3,12 @@
 import re
 
 import pytest
-from errata_page import WORDS, exhibits, learned, trained
+from errata_page import WORDS, ErrataExhibits, exhibits, index, learned, trained
 
 from coursebook.glossary import retired
+from coursebook.languages import LANGUAGES
+from coursebook.pages import headings, slug
+from tokencredit.figures import STAGES
 from tokencredit.lab import per_seed, responses, results, where
 from tokencredit.world.tasks import task
 
@@ -18,6 +21,31 @@ def test_the_law_catches_the_mistake_and_lets_the_repair_pass(name):
     exhibit = EXHIBITS[name]
     assert not exhibit["law"](exhibit["wrong"])
     assert exhibit["law"](exhibit["right"])
+
+
+class Page(ErrataExhibits):
+    """The directive without Sphinx."""
+
+    def __init__(self):
+        pass
+
+    def depends_on(self, path):
+        pass
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_a_mistake_lies_on_an_arrow_of_the_thread(name):
+    assert EXHIBITS[name]["ARROW"] in [*STAGES][1:]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_index_leads_to_every_room_in_the_order_of_the_page(lang):
+    english = [title for _, title in headings(Page().markdown("en"))]
+    said = index(EXHIBITS, lang)
+    assert re.findall(r'href="#(.*?)"', said) == [slug(title) for title in english]
+    assert len({*english}) == len(english) > len(EXHIBITS)
+    for room in EXHIBITS.values():
+        assert said.count(f">{room['WORDS'][lang]['purpose']}</a>") == 1
 
 
 def test_a_room_shows_what_a_policy_really_wrote_and_that_the_mistake_paid_for_it():

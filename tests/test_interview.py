@@ -6,7 +6,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from interview_page import questions
+from course import plan
+from interview_page import LEVELS, InterviewBank, questions
+
+from coursebook.pages import chapter_number
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
@@ -59,3 +62,37 @@ def test_every_question_has_its_level_and_an_answer_in_each_language(path):
         assert level == other and question.startswith(level) and asks.startswith(level)
         assert question.endswith(("？", "。")) and asks.endswith(("?", "."))
         assert len(answer.strip()) > 40 and len(answers.strip()) > 80
+
+
+class Bank(InterviewBank):
+    """The directive without Sphinx."""
+
+    root = ROOT
+    config = None
+
+    def __init__(self):
+        pass
+
+    def chapters(self):
+        return CHAPTERS
+
+    def depends_on(self, path):
+        pass
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_bank_says_a_level_once_and_the_chapter_of_every_question(lang):
+    sections = Bank().markdown(lang).split("## ")[1:]
+    assert [section[:2] for section in sections] == [*LEVELS]
+    names = {row["number"]: row[lang] for row in plan(ROOT)}
+    for section in sections:
+        found = re.findall(
+            r'data-chapter="(\d+)".*?<summary>(.*?) <small>(.*?)</small>', section
+        )
+        assert len(found) == section.count("<details") > 20
+        for number, question, tag in found:
+            assert not re.match(r"L\d", question)
+            assert tag == f"{number} {names[int(number)]}"
+    every = sum(len(asked(path, lang)) for path in CHAPTERS)
+    assert every == sum(section.count("<details") for section in sections)
+    assert {chapter_number(path.name) for path in CHAPTERS} <= {*names}

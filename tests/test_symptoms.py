@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from symptoms_page import SHAPES, curves, sketch
+from symptoms_page import QUANTITIES, SHAPES, curves, finder, sketch
 
 from coursebook.pages import headings, pieces, slug
 from tokencredit.lab import responses, where
@@ -40,6 +40,24 @@ def test_a_sketch_names_its_curves_in_the_language_of_the_page():
     rows = curves()["the-loss-is-0-yet-it-learns"]
     assert "奖励" in sketch(rows, "zh") and "reward" in sketch(rows, "en")
     assert sketch(rows, "en").count("<polyline") == 2
+
+
+def test_every_curve_is_of_a_quantity_and_every_quantity_is_asked_for():
+    used = [{row["of"] for row in rows} for rows in curves().values()]
+    assert set().union(*used) == set(QUANTITIES)
+    few = {name: sum(name in of for of in used) for name in QUANTITIES}
+    assert min(few.values()) >= 2, few
+
+
+def test_the_index_links_to_a_symptom_under_what_its_curves_show():
+    rows = curves()["the-reward-rises-then-falls-to-0"]
+    html = finder({"Stops": [("x", "A < B", rows)]}, "en")
+    assert '<li data-of="reward kl"><a href="#x">' in html and "A &lt; B" in html
+    assert html.count("<polyline") == 2
+    hidden = re.findall(
+        r'#of-(\w+):checked\) \[data-of\]:not\(\[data-of~="(\w+)"', html
+    )
+    assert [one for one, _ in hidden] == [other for _, other in hidden] == [*QUANTITIES]
 
 
 def test_the_responses_of_a_hacked_reward_are_those_that_are_stored():

@@ -14,6 +14,17 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from coursebook.languages import pick
+
+WORDS = {  # what the script says
+    "found": "找到 {} 处 | {} places found",
+    "none": "没有找到。换一个词，或者看记号与术语。"
+    " | Nothing found. Try another word, or look into the glossary.",
+    "all": "全部 {} 处 → | All {} places →",
+    "more": "另外 {} 处 | {} more",
+    "hits": "最先找到的几处 | First places found",
+    "opening": "本页开头 | Opening of the page",
+}
 SKIP = (
     nodes.literal_block,
     nodes.doctest_block,
@@ -177,9 +188,12 @@ def write(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     index = [[page, found] for page, found in sorted(store(app.env).items()) if found]
-    data = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    file = Path(app.outdir, "search-index.js")
-    file.write_text(f"const BOOK_INDEX = {data};\n", encoding="utf-8")
+    words = {name: pick(text, app.config.edition) for name, text in WORDS.items()}
+    lines = [
+        f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
+        for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))
+    ]
+    Path(app.outdir, "search-index.js").write_text("".join(lines), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict:

@@ -3,7 +3,8 @@
 An exhibit's `wrong` and `right` are the same function before and after, and `law` says
 of either whether it keeps the law; the tests hold every law against both. `WORDS` says
 what the function is for, the mistake, what comes of it, and the law; `SHOWN` is the
-place that computes it. Where a policy was trained on the mistake, `LEARNED` is the run
+place that computes it, `ARROW` the stage into which the arrow of the thread leads on
+which the mistake lies. Where a policy was trained on the mistake, `LEARNED` is the run
 of the lab's experiment `hacks` whose stored responses are shown, before and after, and
 `TRAINED` names two stored curves, each by its arm in the experiment `mistakes` and a
 column: what went wrong, then what it is compared with. `WORDS` introduces them.
@@ -15,9 +16,12 @@ from html import escape
 from pathlib import Path
 
 import numpy as np
+from docutils import nodes
 from generated import Generated, table
 from sphinx.application import Sphinx
 
+from coursebook.pages import slug
+from tokencredit.figures import STAGES
 from tokencredit.lab import experiment, per_seed, responses, results, where
 from tokencredit.lab.store import path_of, said_in
 
@@ -30,6 +34,8 @@ WORDS = {
         "repaired": "改好的：",
         "columns": ("题目", "之前", "之后", "验算"),
         "marks": ("错", "对"),
+        "seeds": "细线是各个种子，粗线是中位数",
+        "index": "按主线的箭头找",
         "computed": "算给你看",
         "step": "迭代",
         "update": "更新步",
@@ -41,13 +47,15 @@ WORDS = {
         "repaired": "Repaired:",
         "columns": ("prompt", "before", "after", "calculated"),
         "marks": ("wrong", "right"),
+        "seeds": "thin: one seed each; thick: the median",
+        "index": "By the arrow of the thread",
         "computed": "Computed here",
         "step": "iterations",
         "update": "optimizer steps",
     },
 }
 ROOM = """\
-## {purpose}
+### {purpose}
 
 ```python
 {wrong_code}
@@ -125,33 +133,83 @@ def trained(curves: tuple, words: dict) -> str:
         f'<div class="runs"><p class="axis">{escape(words["axis"])}</p>'
         f'<svg viewBox="0 0 {width + 4} {height + 30}" role="img" '
         f'aria-label="{escape(words["trained"])}">{"".join(marks)}{ends}</svg>'
-        f"<p>{said}</p></div>\n\n"
+        f"<p>{said}<i>{words['seeds']}</i></p></div>\n\n"
     )
+
+
+def arrow(stage: str, lang: str, between: str = " → ") -> str:
+    """Return the arrow into a stage: "reward → credit"."""
+    names = [*STAGES]
+    pair = names[names.index(stage) - 1], stage
+    return between.join(STAGES[name][lang] for name in pair)
+
+
+def by_arrow(rooms: dict[str, dict]) -> dict[str, dict[str, dict]]:
+    """Return the exhibits by their arrows, in the order of the thread."""
+    found = {
+        stage: {name: room for name, room in rooms.items() if room["ARROW"] == stage}
+        for stage in [*STAGES][1:]
+    }
+    return {stage: some for stage, some in found.items() if some}
+
+
+def index(rooms: dict[str, dict], lang: str) -> str:
+    """Return links to all rooms, by their arrows, as HTML."""
+    groups = []
+    for stage, some in by_arrow(rooms).items():
+        purposes = [room["WORDS"] for room in some.values()]
+        links = "".join(
+            f'<li><a href="#{slug(words["en"]["purpose"])}">'
+            f"{escape(words[lang]['purpose'])}</a></li>"
+            for words in purposes
+        )
+        groups.append(
+            f'<li><a class="arrow" href="#{slug(arrow(stage, "en"))}">'
+            f"{arrow(stage, lang, '<i></i>')}</a><ol>{links}</ol></li>"
+        )
+    label = WORDS[lang]["index"]
+    return f'<nav class="rooms" aria-label="{label}"><ol>{"".join(groups)}</ol></nav>'
+
+
+class ErrataIndex(Generated):
+    """Links to all rooms, by the arrow of the thread on which the mistake lies."""
+
+    def run(self) -> list[nodes.Node]:
+        for path in EXHIBITS.iterdir():
+            self.depends_on(path)
+        html = index(exhibits(), self.config.edition)
+        return [nodes.raw("", html, format="html")]
 
 
 class ErrataExhibits(Generated):
     """One room per mistake: the code; folded, the law, the repair and the chapter."""
 
+    def room(self, name: str, exhibit: dict, lang: str) -> str:
+        """Return one room as Markdown."""
+        self.depends_on(EXHIBITS / f"{name}.py")
+        codes = {
+            f"{part}_code": inspect.getsource(exhibit[part]).strip()
+            for part in ("wrong", "law", "right")
+        }
+        words = WORDS[lang] | exhibit["WORDS"][lang]
+        shown = {"shown": exhibit["SHOWN"], "responses": "", "runs": ""}
+        if run := exhibit.get("LEARNED"):
+            self.depends_on(said_in(path_of(experiment("hacks"))))
+            shown["responses"] = learned(run, words)
+        if curves := exhibit.get("TRAINED"):
+            self.depends_on(path_of(experiment("mistakes")))
+            shown["runs"] = trained(curves, words)
+        return ROOM.format(**words | shown | codes)
+
     def markdown(self, lang: str) -> str:
-        rooms = []
-        for name, exhibit in exhibits().items():
-            self.depends_on(EXHIBITS / f"{name}.py")
-            codes = {
-                f"{part}_code": inspect.getsource(exhibit[part]).strip()
-                for part in ("wrong", "law", "right")
-            }
-            words = WORDS[lang] | exhibit["WORDS"][lang]
-            shown = {"shown": exhibit["SHOWN"], "responses": "", "runs": ""}
-            if run := exhibit.get("LEARNED"):
-                self.depends_on(said_in(path_of(experiment("hacks"))))
-                shown["responses"] = learned(run, words)
-            if curves := exhibit.get("TRAINED"):
-                self.depends_on(path_of(experiment("mistakes")))
-                shown["runs"] = trained(curves, words)
-            rooms.append(ROOM.format(**words | shown | codes))
-        return "\n".join(rooms)
+        text = []
+        for stage, some in by_arrow(exhibits()).items():
+            text.append(f"## {arrow(stage, lang)}\n")
+            text += [self.room(name, room, lang) for name, room in some.items()]
+        return "\n".join(text)
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_directive("errata-index", ErrataIndex)
     app.add_directive("errata-exhibits", ErrataExhibits)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

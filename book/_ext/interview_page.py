@@ -58,6 +58,8 @@ class InterviewBank(Generated):
     """The questions of all chapters with folded answers, each with its chapter."""
 
     def markdown(self, lang: str) -> str:
+        self.depends_on(self.root / "book" / "course.yml")
+        names = {row["number"]: escape(row[lang]) for row in plan(self.root)}
         bank: dict[str, list[str]] = {level: [] for level in LEVELS}
         for path in self.chapters():
             self.depends_on(path)
@@ -68,7 +70,8 @@ class InterviewBank(Generated):
                 bank[level].append(
                     f'<details class="qa" data-level="{level}" '
                     f'data-chapter="{number}" data-key="{key}">'
-                    f"<summary>{question}</summary>\n\n"
+                    f"<summary>{question.removeprefix(f'{level} · ')} "
+                    f"<small>{number} {names[number]}</small></summary>\n\n"
                     f"{moved(answer, path.name).strip()}\n\n"
                     f"→ [](../chapters/{path.name})\n\n</details>\n"
                 )

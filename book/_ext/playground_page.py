@@ -200,7 +200,7 @@ class Playground(Generated):
 
 
 class Stories(Generated):
-    """A section for each story: what to watch, why, and the numbers measured."""
+    """A section for each story; folded: what to watch, why, and what was measured."""
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)
@@ -220,13 +220,17 @@ class Stories(Generated):
             text += [
                 f"### {story['title'][lang]}",
                 "",
+                f"```{{raw}} html\n{button}▶ {words['ui']['play']}</button>\n```",
+                "",
+                f"<details><summary>{words['ui']['told']}</summary>",
+                "",
                 story["watch"][lang],
                 story["why"][lang],
                 "",
                 table([words["ui"]["measured"], "A", "B"], lines),
-                f"```{{raw}} html\n{button}▶ {words['ui']['play']}</button>\n```",
-                "",
                 f"[{words['ui']['read']}](../chapters/{story['chapter']}.ipynb)",
+                "",
+                "</details>",
                 "",
             ]
         return "\n".join(text)

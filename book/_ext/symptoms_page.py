@@ -2,6 +2,8 @@
 
 The list is written from ``tokencredit.DIAGNOSTICS``. A reader recognises a curve sooner
 than a sentence, so each symptom has a sketch of one or two, from ``book/curves.yml``.
+The sketches of all are the index at the top of the page, which shows only those of one
+quantity once it is chosen; a style sheet does that, no script.
 """
 
 import inspect
@@ -27,7 +29,7 @@ WORDS = {"zh": ("正常", "症状", "："), "en": ("Healthy", "Symptom", ": ")}
 SKETCH = "示意 | sketch"
 PAGE = "book/symptoms"
 CURVES = Path(__file__).parents[1] / "curves.yml"
-WIDTH, HEIGHT, POINTS = 150, 56, 49
+WIDTH, HEIGHT, POINTS, FEW = 150, 56, 49, 25
 
 
 def noise(t: float) -> float:
@@ -62,6 +64,18 @@ SHAPES = {  # over training from 0 to 1; heights from 0 to 1
     "spikes": lambda t: 0.3 + 0.6 * max(0.0, noise(t) - 0.55) / 0.45,
     "breaks": lambda t: 0.4 + 0.05 * noise(t) + (0.5 if t > 0.62 else 0) * (t - 0.62),
 }
+QUANTITIES = {
+    "loss": "损失、梯度 | loss, gradient",
+    "reward": "奖励、成功率 | reward, success",
+    "kl": "KL",
+    "ratio": "比率、裁剪比例 | ratio, clip fraction",
+    "length": "长度 | length",
+    "entropy": "熵 | entropy",
+    "credit": "优势、组 | advantages, groups",
+    "turns": "轮次、工具 | turns, tools",
+}
+ASK = "日志里哪一样看着不对？ | What in the log looks wrong?"
+ALL = "全部 | all"
 ENDS = {"breaks": 0.7}  # where a curve stops, if before the end
 
 
@@ -70,28 +84,74 @@ def curves() -> dict[str, list[dict]]:
     return yaml.safe_load(CURVES.read_text(encoding="utf-8"))
 
 
-def sketch(rows: list[dict], lang: str) -> str:
-    """Return a drawing of one or two curves with their names, as HTML."""
-    paths, names = [], []
-    for n, row in enumerate(rows):
-        look, end = ("old" if n else "ink"), ENDS.get(row["shape"], 1)
-        steps = [end * k / (POINTS - 1) for k in range(POINTS)]
-        points = " ".join(
-            f"{t * WIDTH:.1f},{(1 - SHAPES[row['shape']](t)) * HEIGHT:.1f}"
+def drawing(rows: list[dict], points: int) -> str:
+    """Return one or two curves, each through so many points, as an SVG."""
+    paths = []
+    for look, row in zip(("ink", "old"), rows, strict=False):
+        end = ENDS.get(row["shape"], 1)
+        steps = [end * k / (points - 1) for k in range(points)]
+        places = " ".join(
+            f"{t * WIDTH:.4g},{(1 - SHAPES[row['shape']](t)) * HEIGHT:.3g}"
             for t in steps
         )
-        paths.append(f'<polyline class="{look}" points="{points}"/>')
-        names.append(f'<span class="{look}">{escape(row[lang])}</span>')
+        paths.append(f'<polyline class="{look}" points="{places}"/>')
     return (
-        f'<div class="curve" aria-hidden="true">'
-        f'<svg viewBox="-2 -3 {WIDTH + 4} {HEIGHT + 6}" preserveAspectRatio="none">'
-        f"{''.join(paths)}</svg><p>{''.join(names)}"
-        f"<i>{pick(SKETCH, lang)}</i></p></div>"
+        f'<svg viewBox="-2 -3 {WIDTH + 4} {HEIGHT + 6}" preserveAspectRatio="none" '
+        f'aria-hidden="true">{"".join(paths)}</svg>'
+    )
+
+
+def sketch(rows: list[dict], lang: str) -> str:
+    """Return a drawing of one or two curves with their names, as HTML."""
+    names = "".join(
+        f'<span class="{look}">{escape(row[lang])}</span>'
+        for look, row in zip(("ink", "old"), rows, strict=False)
+    )
+    return (
+        f'<div class="curve" aria-hidden="true">{drawing(rows, POINTS)}'
+        f"<p>{names}<i>{pick(SKETCH, lang)}</i></p></div>"
+    )
+
+
+def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> str:
+    """Return the index: a sketch for each symptom, and a choice of the quantity.
+
+    `groups` has, by its heading, the (anchor, title, curves) of each group's symptoms.
+    """
+    choices = [("all", ALL), *QUANTITIES.items()]
+    radios = "".join(
+        f'<label><input type="radio" name="quantity" id="of-{name}"'
+        f"{' checked' * (name == 'all')}><span>{pick(words, lang)}</span></label>"
+        for name, words in choices
+    )
+    hidden = ",".join(
+        f'.finder:has(#of-{name}:checked) [data-of]:not([data-of~="{name}"])'
+        for name in QUANTITIES
+    )
+    boxes = []
+    for heading, symptoms in groups.items():
+        links, every = [], {}
+        for anchor, title, rows in symptoms:
+            of = dict.fromkeys(row["of"] for row in rows)
+            every |= of
+            links.append(
+                f'<li data-of="{" ".join(of)}"><a href="#{anchor}">'
+                f"{drawing(rows, FEW)}<span>{escape(title)}</span></a></li>"
+            )
+        boxes.append(
+            f'<div data-of="{" ".join(every)}"><p>{escape(heading)}</p>'
+            f"<ul>{''.join(links)}</ul></div>"
+        )
+    ask = pick(ASK, lang)
+    return (
+        f"<style>{hidden}{{display:none}}</style>"
+        f'<nav class="finder" aria-label="{ask}"><fieldset><legend>{ask}</legend>'
+        f"{radios}</fieldset>{''.join(boxes)}</nav>"
     )
 
 
 class Sketches(SphinxTransform):
-    """Put its sketch under the heading of each symptom."""
+    """Put its sketch under the heading of each symptom, and the index before them."""
 
     default_priority = 872  # the headings have their anchors
 
@@ -99,11 +159,16 @@ class Sketches(SphinxTransform):
         if self.env.docname != PAGE:
             return
         self.env.note_dependency(str(CURVES))
-        drawn, lang = curves(), self.config.edition
+        drawn, lang, groups = curves(), self.config.edition, {}
         for section in self.document.findall(nodes.section):
-            if rows := drawn.pop(section["ids"][0], None):
+            if rows := drawn.pop(anchor := section["ids"][0], None):
                 html = sketch(rows, lang)
                 section.insert(1, nodes.raw("", html, format="html"))
+                group, title = (s[0].astext() for s in (section.parent, section))
+                groups.setdefault(group, []).append((anchor, title, rows))
+        page = next(self.document.findall(nodes.section))
+        first = page.first_child_matching_class(nodes.section)
+        page.insert(first, nodes.raw("", finder(groups, lang), format="html"))
         for anchor in drawn:
             log.warning("book/curves.yml: no symptom %r", anchor, location=PAGE)
 

@@ -256,20 +256,38 @@
     }
   };
 
-  // Only a box that really scrolls is a stop for the Tab key. Its size is read when the
-  // browser lays it out: asking for it earlier would lay out the whole page at once.
-  const stopAtScrolling = () => {
+  // Only a box that really scrolls is a stop for the Tab key, and it fades out where more
+  // follows. Its size is read when the browser lays it out: asking for it earlier would lay
+  // out the whole page at once.
+  const markScrolling = () => {
+    const look = (box) => {
+      const hidden = box.scrollWidth - box.clientWidth;
+      box.tabIndex = hidden > 0 ? 0 : -1;
+      box.classList.toggle("more", hidden - box.scrollLeft > 2);
+    };
     const watch = new ResizeObserver((changes) => {
-      for (const { target } of changes) {
-        const box = target.closest(SCROLLING);
-        box.tabIndex = box.scrollWidth > box.clientWidth ? 0 : -1;
-      }
+      for (const { target } of changes) look(target.closest(SCROLLING));
     });
     for (const box of all(SCROLLING)) {
       box.tabIndex = 0; // until it is laid out it may scroll
+      box.addEventListener("scroll", () => look(box), { passive: true });
       const inside = all(":scope > *, .katex-display > .katex", box);
       for (const part of [box, ...inside]) watch.observe(part);
     }
+  };
+
+  // What the search reads is large: it is asked for once somebody is about to search.
+  const findWhileTyping = () => {
+    const field = document.querySelector("#pst-search-dialog input");
+    const load = () => {
+      for (const name of ["search-index.js", "_static/search.js"]) {
+        const script = document.createElement("script");
+        script.src = document.documentElement.dataset.content_root + name;
+        script.async = false; // in this order
+        document.body.append(script);
+      }
+    };
+    if (page() !== "search") field?.addEventListener("focus", load, { once: true });
   };
 
   // Print shows what is folded, and folds it again.
@@ -286,7 +304,8 @@
     all(".predict").forEach(predict);
     nameFormulas();
     showCards();
-    stopAtScrolling();
+    markScrolling();
+    findWhileTyping();
     unfoldForPrint();
     addEventListener("hashchange", unfold);
     unfold();

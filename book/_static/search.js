@@ -1,9 +1,12 @@
 "use strict";
-// Finds sections: BOOK_INDEX lists the pages, each with its sections
-// [anchor, level, title, prose, words in bold].
+// Finds sections, for two fields: that of the page of results, and the one that opens over
+// a page, which shows the best hits while somebody types. BOOK_INDEX lists the pages, each
+// with its sections [anchor, level, title, prose, words in bold].
 (() => {
+  const WORDS = SEARCH_WORDS;
   const HAN = /[\u3400-\u9fff]/;
-  const SHOWN = 40, A_PAGE = 4, EXCERPT = 170;
+  const HITS = 6, A_PAGE = 2; // in the dialog
+  const A_GROUP = 3, EXCERPT = 170; // on the page of results
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
@@ -62,13 +65,10 @@
         page.sections
           .map((section) => ({ page, section, points: score(page, section, wanted, low) }))
           .filter(({ points }) => points > 0));
-      if (!wanted.length || !hits.length) continue;
-      const count = {};
-      hits.sort((a, b) => b.points - a.points);
-      const shown = hits.filter(({ page }) => (count[page.page] = (count[page.page] ?? 0) + 1) <= A_PAGE);
-      return { shown: shown.slice(0, SHOWN), all: hits.length, wanted };
+      if (wanted.length && hits.length)
+        return { hits: hits.sort((a, b) => b.points - a.points), wanted };
     }
-    return { shown: [], all: 0, wanted: whole };
+    return { hits: [], wanted: whole };
   };
 
   // The first sentence with a term, and its neighbours while there is room.
@@ -97,32 +97,105 @@
     element.append(text.slice(done));
   };
 
-  const field = document.getElementById("search-field"), says = document.getElementById("search-says");
-  const list = document.getElementById("search-results");
-  const show = () => {
-    const query = field.value.trim(), { shown, all, wanted } = search(query);
-    list.replaceChildren(...shown.map(({ page, section }) => {
-      const item = document.createElement("li");
-      const link = item.appendChild(document.createElement("a"));
-      link.href = `${page.page}.html${section.anchor && "#" + section.anchor}`;
-      mark(link, section.title, wanted);
-      if (section.level > 1) {
-        const where = item.appendChild(document.createElement("small"));
-        where.textContent = page.title;
-      }
-      mark(item.appendChild(document.createElement("p")), excerpt(section.text, wanted), wanted);
-      return item;
-    }));
-    says.textContent = !query ? "" : all ? says.dataset.found.replace("{}", all) : says.dataset.none;
+  const root = document.documentElement.dataset.content_root;
+  const add = (parent, tag, props = {}) =>
+    Object.assign(parent.appendChild(document.createElement(tag)), props);
+  const count = (hits) => (hits.length ? WORDS.found.replace("{}", hits.length) : WORDS.none);
+  const address = ({ page, section }) =>
+    `${root}${page.page}.html${section.anchor && "#" + section.anchor}`;
+
+  // ---- the page of results: a group for each page of the book ------------------------------
+
+  const item = (hit, wanted) => {
+    const { section } = hit, item = document.createElement("li");
+    mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : WORDS.opening, wanted);
+    mark(add(item, "p"), excerpt(section.text, wanted), wanted);
+    return item;
   };
-  field.value = new URLSearchParams(location.search).get("q") ?? "";
-  field.addEventListener("input", () => {
+
+  const group = (hits, wanted) => {
+    const box = document.createElement("section"), rest = hits.slice(A_GROUP);
+    add(box, "h2", { textContent: hits[0].page.title });
+    const list = (parent, some) => add(parent, "ol").append(...some.map((hit) => item(hit, wanted)));
+    list(box, hits.slice(0, A_GROUP));
+    if (!rest.length) return box;
+    const fold = add(box, "details");
+    add(fold, "summary", { textContent: WORDS.more.replace("{}", rest.length) });
+    fold.addEventListener("toggle", () => list(fold, rest), { once: true });
+    return box;
+  };
+
+  const resultsPage = (field) => {
+    const says = document.getElementById("search-says"), results = document.getElementById("search-results");
+    const show = () => {
+      const query = field.value.trim(), { hits, wanted } = search(query), pages = new Map();
+      for (const hit of hits) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
+      results.replaceChildren(...[...pages.values()].map((some) => group(some, wanted)));
+      says.textContent = query && count(hits);
+    };
+    field.value = new URLSearchParams(location.search).get("q") ?? "";
+    field.addEventListener("input", () => {
+      show();
+      const here = new URL(location);
+      here.searchParams.set("q", field.value);
+      try { history.replaceState(null, "", here); } catch { /* from disk */ }
+    });
+    field.form.addEventListener("submit", (event) => event.preventDefault());
+    field.focus();
     show();
-    const address = new URL(location);
-    address.searchParams.set("q", field.value);
-    try { history.replaceState(null, "", address); } catch { /* from disk */ }
-  });
-  field.form.addEventListener("submit", (event) => event.preventDefault());
-  field.focus();
-  show();
+  };
+
+  // ---- the dialog: the best hits under the field, to be walked with the arrow keys ---------
+
+  const dialog = (field) => {
+    const form = field.form, box = document.createElement("div");
+    const list = add(box, "div", { id: "search-hits", role: "listbox", ariaLabel: WORDS.hits });
+    const says = add(box, "p", { role: "status" });
+    box.className = "search-hits";
+    form.after(box);
+    Object.assign(field, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: "false" });
+    field.setAttribute("aria-controls", list.id);
+    let at = -1;
+    const go = (n) => {
+      at = n;
+      [...list.children].forEach((option, i) => (option.ariaSelected = String(i === at)));
+      if (at < 0) field.removeAttribute("aria-activedescendant");
+      else field.setAttribute("aria-activedescendant", list.children[at].id);
+      list.children[at]?.scrollIntoView({ block: "nearest" });
+    };
+    const option = (href) => add(list, "a", {
+      href, role: "option", id: `search-hit-${list.children.length}`, tabIndex: -1,
+    });
+    const show = () => {
+      const query = field.value.trim(), { hits, wanted } = search(query), seen = {};
+      const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
+      list.replaceChildren();
+      for (const hit of best.slice(0, HITS)) {
+        const link = option(address(hit));
+        mark(add(link, "b"), hit.section.title, wanted);
+        if (hit.section.level > 1) add(link, "small", { textContent: hit.page.title });
+      }
+      if (hits.length > HITS)
+        option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
+      says.textContent = query && count(hits);
+      says.classList.toggle("none", !hits.length);
+      box.hidden = !query;
+      field.ariaExpanded = String(hits.length > 0);
+      go(-1);
+    };
+    field.addEventListener("input", show);
+    field.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], size = list.children.length + 1;
+      if (step) go(((at + 1 + step + size) % size) - 1); // -1 is the field itself
+      else if (event.key === "Enter" && at >= 0) list.children[at].click();
+      else return;
+      event.preventDefault();
+    });
+    list.addEventListener("click", () => form.closest("dialog").close());
+    show();
+  };
+
+  const field = document.getElementById("search-field");
+  if (field) resultsPage(field);
+  dialog(document.querySelector("#pst-search-dialog input"));
 })();

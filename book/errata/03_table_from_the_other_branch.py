@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
 WORDS = {
     "zh": {

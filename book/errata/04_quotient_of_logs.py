@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "08_grpo.ipynb#the-bug"
 WORDS = {
     "zh": {

@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "06_ppo.ipynb#old-policy-and-reference-policy"
 WORDS = {
     "zh": {

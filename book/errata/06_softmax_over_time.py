@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "reward"
 SHOWN = "07_kl.ipynb#three-traps-in-computing-the-kl"
 WORDS = {
     "zh": {

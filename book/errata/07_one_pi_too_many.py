@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "reward"
 SHOWN = "07_kl.ipynb#three-traps-in-computing-the-kl"
 WORDS = {
     "zh": {

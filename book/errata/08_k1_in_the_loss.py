@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "gradient"
 SHOWN = "07_kl.ipynb#as-losses-the-three-have-different-gradients"
 WORDS = {
     "zh": {

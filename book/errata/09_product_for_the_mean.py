@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
 WORDS = {
     "zh": {

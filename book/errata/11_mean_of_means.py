@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "gradient"
 SHOWN = "09_aggregation.ipynb#cut-into-micro-batches"
 WORDS = {
     "zh": {

@@ -2,6 +2,7 @@
 
 import torch
 
+ARROW = "weight"
 SHOWN = "08_grpo.ipynb#dr-grpo-two-changes-two-reasons"
 WORDS = {
     "zh": {

@@ -1,5 +1,6 @@
 """2 and 88, divided by 100."""
 
+ARROW = "weight"
 SHOWN = "09_aggregation.ipynb#six-rules"
 WORDS = {
     "zh": {

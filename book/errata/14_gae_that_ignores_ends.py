@@ -1,5 +1,6 @@
 """GAE that ignores the ends."""
 
+ARROW = "credit"
 SHOWN = "05_critics_gae.ipynb#exercise-2-find-the-bug-gae-that-leaks-over-an-edge"
 WORDS = {
     "zh": {

@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "credit"
 SHOWN = "03_baselines.ipynb#exercise-2-find-the-bug-leave-one-out-that-explodes"
 WORDS = {
     "zh": {

@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "tokens"
 SHOWN = "01_tokens_as_actions.ipynb#sampled-at-one-temperature-trained-at-another"
 WORDS = {
     "zh": {

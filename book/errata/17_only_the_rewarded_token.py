@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "credit"
 SHOWN = (
     "02_policy_gradient.ipynb#exercise-2-find-the-bug-only-the-end-token-was-trained"
 )

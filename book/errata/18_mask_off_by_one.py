@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "tokens"
 SHOWN = "13_trajectories.ipynb#the-mask-goes-with-the-targets"
 WORDS = {
     "zh": {

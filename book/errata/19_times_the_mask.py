@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "04_returns_credit.ipynb#the-loss-only-action-tokens-enter"
 WORDS = {
     "zh": {

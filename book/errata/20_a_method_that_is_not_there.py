@@ -5,6 +5,7 @@ import copy
 import torch
 from torch import nn
 
+ARROW = "reward"
 SHOWN = "08_grpo.ipynb#the-bug"
 WORDS = {
     "zh": {

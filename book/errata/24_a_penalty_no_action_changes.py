@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "credit"
 SHOWN = (
     "16_what_came_after.ipynb"
     "#reward-on-policy-distillation-a-teacher-scores-every-token"

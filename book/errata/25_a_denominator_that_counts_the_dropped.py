@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "weight"
 SHOWN = "10_dapo.ipynb#do-dropped-groups-count-in-the-denominator"
 WORDS = {
     "zh": {

@@ -2,6 +2,7 @@
 
 import torch
 
+ARROW = "reward"
 SHOWN = "07_kl.ipynb#reverse-and-forward-kl-it-depends-on-who-samples"
 WORDS = {
     "zh": {

@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "credit"
 SHOWN = "08_grpo.ipynb#which-standard-deviation-of-the-group-of-the-batch-or-none"
 WORDS = {
     "zh": {

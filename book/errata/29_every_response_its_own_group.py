@@ -3,6 +3,7 @@
 import torch
 from torch import tensor
 
+ARROW = "credit"
 SHOWN = "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-stops-learning"
 WORDS = {
     "zh": {

@@ -1,5 +1,6 @@
 """A return that stops at an observation."""
 
+ARROW = "credit"
 SHOWN = "04_returns_credit.ipynb#exercise-2-find-the-bug-reset-at-every-tool"
 WORDS = {
     "zh": {

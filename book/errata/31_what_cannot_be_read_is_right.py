@@ -1,5 +1,6 @@
 """What cannot be read is right."""
 
+ARROW = "reward"
 SHOWN = "07_kl.ipynb#reward-hacking-the-policy-learns-what-is-paid"
 WORDS = {
     "zh": {

@@ -2,6 +2,7 @@
 
 from torch import tensor
 
+ARROW = "reward"
 SHOWN = "07_kl.ipynb#reverse-and-forward-kl-it-depends-on-who-samples"
 WORDS = {
     "zh": {

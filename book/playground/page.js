@@ -309,8 +309,13 @@ function listen() {
   });
   addEventListener("hashchange", () => {
     if (location.hash.startsWith("#s=")) start(location.hash);
+    else document.getElementById(location.hash.slice(1))?.querySelector("details")?.setAttribute("open", "");
   });
-  addEventListener("resize", draw);
+  let width = root.clientWidth;
+  new ResizeObserver(() => { // also when the book's contents step aside
+    if (root.clientWidth !== width) draw();
+    width = root.clientWidth;
+  }).observe(root);
   addEventListener("beforeprint", () => printing(true));
   addEventListener("afterprint", () => printing(false));
   document.addEventListener("visibilitychange", () => { before = performance.now(); });

@@ -1,0 +1,184 @@
+"""The pages as one set: their grid, their indexes, the dialog of the search."""
+
+import pytest
+from symptoms_page import QUANTITIES, curves
+from test_site_build import load
+
+measure = load("measure")
+pytestmark = pytest.mark.browser
+BACK = "symptoms errata zoo glossary interview teachers api extend sources references"
+KINDS = ["chapters/06_ppo", "book/index", *(f"book/{name}" for name in BACK.split())]
+EDGES = """() => {
+  const inner = (css) => {
+    const e = document.querySelector(css), style = getComputedStyle(e);
+    const { left, right } = e.getBoundingClientRect();
+    const { paddingLeft, paddingRight } = style;
+    return [left + parseFloat(paddingLeft), right - parseFloat(paddingRight)];
+  };
+  const feet = [".prev-next-footer", ".bd-footer-content__inner"];
+  return [".bd-article", ...feet].map(inner);
+}"""
+CUT = """() => [...document.querySelectorAll("article pre")]
+  .filter((pre) => pre.scrollWidth > pre.clientWidth).map((pre) => pre.innerText)"""
+
+
+def opened(page, folder, name: str, width: int = 1440, height: int = 900):
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto((folder / f"{name}.html").as_uri())
+    page.add_style_tag(content=measure.WHOLE)
+    return page
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_text_and_feet_stand_on_one_grid_under_a_header_as_wide_as_the_window(
+    folder, page, name
+):
+    for width in (1440, 390):
+        opened(page, folder, f"en/{name}", width)
+        article, *feet = page.evaluate(EDGES)
+        assert feet == [article] * 2, f"{width}: {article} {feet}"
+        header = page.locator(".bd-header-article").bounding_box()
+        assert header["x"] + header["width"] == width
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_start_page_is_full_below_the_fold_and_cuts_no_code(folder, page, lang):
+    opened(page, folder, f"{lang}/book/index")
+    assert page.evaluate(CUT) == []
+    boxes = [
+        s.bounding_box() for s in page.locator("article > section > section").all()
+    ]
+    kind, loop, read, run, cite = boxes
+    assert kind["y"] == loop["y"] and read["y"] == run["y"] < cite["y"]
+    assert kind["x"] == read["x"] < loop["x"] == run["x"] == cite["x"]
+    opened(page, folder, f"{lang}/book/index", 390)
+    assert page.evaluate(CUT) == []
+
+
+def test_the_dialog_shows_the_first_hits_while_one_types(folder, page):
+    opened(page, folder, "en/book/zoo")
+    loaded = "document.querySelectorAll('script[src*=search-index]').length"
+    assert page.evaluate(loaded) == 0
+    page.keyboard.press("Control+k")
+    page.keyboard.type("clip fraction")
+    hits = page.locator("#search-hits [role=option]")
+    page.wait_for_function("document.querySelectorAll('#search-hits > a').length > 1")
+    assert hits.count() == 7 and hits.last.inner_text().startswith("All ")
+    field = page.locator("#pst-search-dialog input")
+    assert field.get_attribute("aria-expanded") == "true"
+    assert measure.axe(page, rules="structure") == []
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    at = page.locator("#search-hits [aria-selected=true]")
+    assert at.get_attribute("id") == field.get_attribute("aria-activedescendant")
+    assert at.inner_text() == hits.nth(1).inner_text()
+    page.keyboard.press("ArrowUp")
+    title = at.locator("b").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chapters/06_ppo.html#*")
+    heading = page.locator(f"#{page.url.split('#')[1]} > :is(h2, h3)").first
+    assert title in heading.inner_text()
+
+
+def test_enter_alone_and_the_last_line_lead_to_all_hits_by_chapter(folder, page):
+    for key in ("Enter", "ArrowUp"):
+        opened(page, folder, "zh/chapters/06_ppo")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("裁剪")
+        page.wait_for_function("document.querySelectorAll('#search-hits > a').length")
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=*")
+    groups = page.locator("#search-results > section")
+    names = groups.locator("h2").all_inner_texts()
+    assert len({*names}) == len(names) > 5 and names[0].startswith("6 PPO")
+    first = groups.first
+    before = first.locator("li").count()
+    assert before == 3
+    first.locator("summary").click()
+    more = int("".join(filter(str.isdigit, first.locator("summary").inner_text())))
+    page.wait_for_function(
+        "n => document.querySelectorAll('#search-results > section:first-child li')"
+        ".length === n",
+        arg=before + more,
+    )
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_word_that_is_nowhere_gets_an_answer_in_the_dialog(folder, page):
+    opened(page, folder, "en/book/errata")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("zzzz")
+    says = page.locator(".search-hits p")
+    says.wait_for(state="visible")
+    assert "Nothing found" in says.inner_text()
+    assert page.locator("#search-hits a").count() == 0
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_the_symptoms_of_one_quantity_are_found_without_a_script(
+    folder, browser, quantity
+):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "zh/book/symptoms.html").as_uri())
+    shown = page.locator(".finder li:visible > a")
+    assert shown.count() == len(curves())
+    page.locator(f"label:has(#of-{quantity})").click()
+    of = {
+        f"#{anchor}"
+        for anchor, rows in curves().items()
+        if quantity in {row["of"] for row in rows}
+    }
+    assert {link.get_attribute("href") for link in shown.all()} == of
+    groups = page.locator(".finder > div:visible")
+    assert all(group.locator("li:visible").count() for group in groups.all())
+    target = shown.first.get_attribute("href")
+    assert page.locator(f"section{target}").count() == 1
+    context.close()
+
+
+def test_the_matrix_of_the_zoo_keeps_its_names_in_view_and_says_that_more_follows(
+    folder, page
+):
+    opened(page, folder, "en/book/zoo")
+    table = page.locator(".zoo-matrix")
+    text = page.locator("article > section > p").first.bounding_box()
+    assert table.bounding_box()["x"] == text["x"]
+    opened(page, folder, "en/book/zoo", 390, 500)
+    box = page.locator(".pst-scrollable-table-container:has(.zoo-matrix)")
+    faded = "e => getComputedStyle(e).maskImage !== 'none'"
+    box.scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('.more > .zoo-matrix') !== null")
+    assert box.evaluate(faded)
+    box.evaluate("e => e.scrollTo(200, 150)")
+    frame = box.bounding_box()
+    name = page.locator(".zoo-matrix tbody th").nth(9).bounding_box()
+    head = page.locator(".zoo-matrix thead th").nth(9).bounding_box()
+    assert name["x"] == pytest.approx(frame["x"], abs=1)
+    assert head["y"] == pytest.approx(frame["y"], abs=1)
+    box.evaluate("e => e.scrollTo(9999, 0)")
+    page.wait_for_function("document.querySelector('.more > .zoo-matrix') === null")
+    assert not box.evaluate(faded)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
+    folder, page, width
+):
+    page.emulate_media(reduced_motion="reduce")
+    opened(page, folder, "en/book/playground", width)
+    silent = page.locator(".pg-chart.pg-silent")
+    assert silent.count() > 0 and not silent.locator("canvas:visible").count()
+    assert max(box.bounding_box()["height"] for box in silent.all()) < 60
+    for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
+        drawn, box = canvas.evaluate("e => e.width / devicePixelRatio"), canvas
+        assert drawn == pytest.approx(box.bounding_box()["width"], abs=1)
+        assert drawn >= 220
+    told = page.locator("article section details")
+    assert told.count() >= 17 and not told.locator("table:visible").count()
+    page.evaluate("location.hash = 'two-prompts-one-row'")
+    page.locator("#two-prompts-one-row table").wait_for(state="visible")
