@@ -198,7 +198,7 @@ FIGURE = Figure(
         Dial(
             "size", SIZES, 7, ("每个网络，十亿参数", "10⁹ parameters"), "Ψ", fine=False
         ),
-        Dial("devices", DEVICES, 8, ("卡数", "cards"), "N", fine=False),
+        Dial("devices", DEVICES, 8, ("卡数", "cards"), "W", fine=False),
         Dial("stage", [0, 1, 2, 3], 0, ("分到第几级", "stage"), kind="hidden"),
     ],
     title=(

@@ -44,7 +44,7 @@ def inside(x, low, high):
 
 
 def token_weights(how, gap, mask):
-    """The weight of every token 逐词元的权重; gap is log pi_old - log mu."""
+    """The weight of every token; gap is log pi_old - log mu."""
     total = (gap * mask).sum(1, keepdim=True)
     token, whole = gap.exp(), total.exp().expand_as(gap)
     mean = (total / mask.sum(1, keepdim=True)).exp()
