@@ -40,7 +40,7 @@ WORDS = {
         "catch": "One law catches it: ",
         "repaired": "Repaired:",
         "columns": ("prompt", "before", "after", "calculated"),
-        "marks": ("wrong", "right"),
+        "marks": ("incorrect", "correct"),
         "computed": "Computed here",
         "step": "iterations",
         "update": "optimizer steps",
