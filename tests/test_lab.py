@@ -376,7 +376,7 @@ def test_a_phenomenon_compares_two_numbers_of_each_seed(monkeypatch):
     assert replace(one, by=0.0).seeds().tolist() == [True, True, False]
     assert replace(one, grows=False).seeds().tolist() == [False, False, True]
     arms = ({"arm": "a"},)
-    run = replace(one, arms=arms, moments=("start", "last"), other="length")
+    run = replace(one, arms=arms, moments=("start", "end"), last=1, other="length")
     np.testing.assert_allclose(run.numbers()[0], [0.1, 0.2, 0.0])
     np.testing.assert_allclose(run.numbers()[1], [3, 4, 1])
     peak = replace(one, arms=arms, moments=("peak", "end"), grows=False)

@@ -92,6 +92,6 @@ def test_the_ratio_is_searched_in_one_order(lang, colon):
     told = [re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", text, re.M) for text in cells]
     taught = [names for names in told if len(names) == 4 and names[0] in ALIGNED]
     (page, *_) = [text for its, text in pieces(PAGE.read_text("utf-8")) if its == lang]
-    heading = {"zh": "### 第 0 步的比率是 1.3", "en": "### The ratio is 1.3 at step 0"}
+    heading = {"zh": "### 第一步的比率就是 1.3", "en": "### The ratio is 1.3 at step 0"}
     entry = page.partition(heading[lang])[2].partition("\n### ")[0]
     assert re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", entry, re.M) in taught

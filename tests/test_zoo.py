@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from zoo_page import FIELDS, ZooTables, value_text
+from zoo_page import FIELDS, ZooTables, said, source, value_text
 
 from coursebook.languages import LANGUAGES
 from tokencredit import ALGORITHMS
@@ -45,3 +45,13 @@ def test_every_parent_stands_before_its_children():
     names = [*ALGORITHMS]
     for row in ALGORITHMS.values():
         assert row.parent is None or names.index(row.parent) < names.index(row.name)
+
+
+def test_a_translated_source_is_one_of_the_table_and_is_shown():
+    cites = [(row, name) for row in ALGORITHMS.values() for name in FIELDS]
+    assert not set(said()) - {row.sources[name] for row, name in cites}
+    shown = Page().markdown("zh")
+    for row, name in cites:
+        assert source(row, name, "en") == row.sources[name]
+        assert source(row, name, "zh").replace("|", r"\|") in shown
+    assert "论文没有" in shown and "the paper has none" not in shown

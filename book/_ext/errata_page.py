@@ -46,7 +46,7 @@ WORDS = {
         "catch": "One law catches it: ",
         "repaired": "Repaired:",
         "columns": ("prompt", "before", "after", "calculated"),
-        "marks": ("wrong", "right"),
+        "marks": ("incorrect", "correct"),
         "seeds": "thin: one seed each; thick: the median",
         "index": "By the arrow of the thread",
         "computed": "Computed here",

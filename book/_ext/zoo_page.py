@@ -7,7 +7,7 @@ stands every field of every algorithm, folded.
 
 import inspect
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tokencredit import ALGORITHMS, Algorithm
 TITLE_FIELDS = ("name", "paper", "url", "parent", "sources")
 FIELDS = [f.name for f in fields(Algorithm) if f.name not in TITLE_FIELDS]
 NAMES = Path(__file__).parents[1] / "fields.yml"
+SAID = Path(__file__).parents[1] / "zoo.yml"
 FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
 WORDS = {
     "head": "字段/取值/出处 | Field/Value/Source",
@@ -38,7 +39,7 @@ WORDS = {
 AGAINST = {
     "zh": "[{paper}]({url})。与上一代 [{base}](#{anchor}) 相比有 {n} 处不同（加粗）。",
     "en": "[{paper}]({url}). It differs from its parent [{base}](#{anchor}) in {n} "
-    "places (in bold).",
+    "place{s} (in bold).",
 }
 
 
@@ -52,6 +53,18 @@ def value_text(value: object, lang: str) -> str:
         dials = ", ".join(f"{name}={x!r}" for name, x in value.keywords.items())
         return f"`{value.func.__name__}({dials})`"
     return f"`{value.__name__}`" if callable(value) else f"`{value}`"
+
+
+@cache
+def said() -> dict[str, dict]:
+    """Return the sources that are translated, by their English text."""
+    return {one["en"]: one for one in yaml.safe_load(SAID.read_text(encoding="utf-8"))}
+
+
+def source(row: Algorithm, name: str, lang: str) -> str:
+    """Return where a field's value comes from, in a language if it is translated."""
+    text = row.sources[name]
+    return said().get(text, {}).get(lang, text)
 
 
 def differences(row: Algorithm, other: Algorithm) -> list[str]:
@@ -74,7 +87,7 @@ def changes(row: Algorithm) -> list[str]:
 def cited(row: Algorithm, name: str, lang: str) -> str:
     """Return what a click says: algorithm, field, value and source."""
     value = value_text(getattr(row, name), lang).strip("`")
-    return f"{row.name} · {name} = {value} · {row.sources[name]}"
+    return f"{row.name} · {name} = {value} · {source(row, name, lang)}"
 
 
 def tree(parent: str | None, lang: str) -> str:
@@ -108,13 +121,13 @@ def matrix(names: dict, lang: str) -> str:
         cells = []
         for row in ALGORITHMS.values():
             changed = name in changes(row)
-            said = cited(row, name, lang)
+            told = cited(row, name, lang)
             if not changed and row.parent:
-                said += f" ({pick(WORDS['same'], lang)})"
+                told += f" ({pick(WORDS['same'], lang)})"
             mark = "new" if changed else "set" if getattr(row, name) else "none"
             cells.append(
-                f'<td><button type="button" class="{mark}" data-cites="{escape(said)}" '
-                f'aria-label="{escape(said)}"></button></td>'
+                f'<td><button type="button" class="{mark}" data-cites="{escape(told)}" '
+                f'aria-label="{escape(told)}"></button></td>'
             )
         lines.append(
             f'<tr><th scope="row" title="{escape(names[name][lang])}"><code>{name}'
@@ -133,6 +146,7 @@ class ZooOverview(Generated):
     def run(self) -> list[nodes.Node]:
         self.depends_on(inspect.getfile(tokencredit.algorithms))
         self.depends_on(NAMES)
+        self.depends_on(SAID)
         lang, names = self.config.edition, yaml.safe_load(NAMES.read_text("utf-8"))
         html = (
             f'<p class="zoo-title">{pick(WORDS["tree"], lang)}</p>'
@@ -149,6 +163,7 @@ class ZooTables(Generated):
     def markdown(self, lang: str) -> str:
         self.depends_on(inspect.getfile(tokencredit.algorithms))
         self.depends_on(NAMES)
+        self.depends_on(SAID)
         words, text = yaml.safe_load(NAMES.read_text(encoding="utf-8")), []
         head, fold = pick(WORDS["head"], lang).split("/"), pick(WORDS["fold"], lang)
         for row in ALGORITHMS.values():
@@ -162,13 +177,14 @@ class ZooTables(Generated):
                     base=base.name,
                     anchor=slug(base.name),
                     n=len(changed),
+                    s="s" if len(changed) > 1 else "",
                 )
             lines = []
             for name in FIELDS:
                 cells = [
                     f"{words[name][lang]} `{name}`",
                     value_text(getattr(row, name), lang),
-                    row.sources[name].replace("|", r"\|"),
+                    source(row, name, lang).replace("|", r"\|"),
                 ]
                 bold = name in changed
                 lines.append([f"**{cell}**" if bold else cell for cell in cells[:2]])

@@ -11,7 +11,7 @@ WORDS = {
         "mistake": "A 小于 0 时改取 max",
         "what": (
             "有人觉得“悲观”对坏动作应当反过来。于是比率过了 1.2 的坏动作，目标停在 "
-            "$1.2A$，再也不受罚；已经降到 0.8 以下的，反而继续往下压。"
+            "$1.2A$，再也不压低；已经降到 0.8 以下的，反而继续往下压。"
         ),
         "law": "目标是下界：它从不大于没有裁剪的 $\\rho A$。",
     },
@@ -20,8 +20,8 @@ WORDS = {
         "mistake": "The max when A is negative",
         "what": (
             "It seems that pessimism must turn round for a bad action. Then a bad "
-            "action with a ratio above 1.2 stays at $1.2A$ and is punished no more, "
-            "while one already below 0.8 is pushed down further."
+            "action with a ratio above 1.2 stays at $1.2A$ and is pushed down no more, "
+            "while one already below 0.8 is pushed further down."
         ),
         "law": "The objective is a lower bound: never above the unclipped $\\rho A$.",
     },

@@ -1,4 +1,4 @@
-"""GSPO without 1/|o|."""
+"""GSPO without 1/n."""
 
 import torch
 from torch import tensor
@@ -8,7 +8,7 @@ SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
 WORDS = {
     "zh": {
         "purpose": "GSPO 的序列比率",
-        "mistake": "GSPO 少了 1/|o|",
+        "mistake": "GSPO 少了 1/n",
         "what": (
             "整条回答的比率写成了连乘。回答一长，它就飞离 1，几乎没有一条还在 3e-4 的"
             "范围里。"
@@ -17,7 +17,7 @@ WORDS = {
     },
     "en": {
         "purpose": "The sequence ratio of GSPO",
-        "mistake": "GSPO without 1/|o|",
+        "mistake": "GSPO without 1/n",
         "what": (
             "The ratio of a response became the product. A long response flies off "
             "from 1, and hardly one stays within a range of 3e-4."

@@ -1,4 +1,4 @@
-"""Dr. GRPO that keeps 1/|o|."""
+"""Dr. GRPO that keeps 1/n."""
 
 import torch
 
@@ -7,7 +7,7 @@ SHOWN = "08_grpo.ipynb#dr-grpo-two-changes-two-reasons"
 WORDS = {
     "zh": {
         "purpose": "Dr. GRPO 的聚合",
-        "mistake": "Dr. GRPO 还留着 1/|o|",
+        "mistake": "Dr. GRPO 还留着 1/n",
         "what": (
             "论文把它换成常数，正是为了不再按长度加权；“先求平均再除以常数”，等于没换。"
         ),
@@ -15,7 +15,7 @@ WORDS = {
     },
     "en": {
         "purpose": "The aggregation of Dr. GRPO",
-        "mistake": "Dr. GRPO that keeps 1/|o|",
+        "mistake": "Dr. GRPO that keeps 1/n",
         "what": (
             "The paper puts a constant in its place so that length has no weight; a "
             "mean per response, then the constant, has changed nothing."

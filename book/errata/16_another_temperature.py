@@ -9,15 +9,15 @@ WORDS = {
     "zh": {
         "purpose": "训练时的对数概率",
         "mistake": "采样一个温度，训练一个温度",
-        "what": "采样时除以 0.7，训练时忘了。第 0 步的比率就不是 1，以后每一步也都错。",
+        "what": "采样时除以 0.7，训练时忘了。第一步的比率就不是 1，以后每一步也都错。",
         "law": "什么都没更新时，训练算出的对数概率等于采样时记下的。",
     },
     "en": {
         "purpose": "The log-probs of training",
         "mistake": "Sampled at one temperature, trained at another",
         "what": (
-            "Sampling divides by 0.7, training forgets. The ratio is not 1 at step 0, "
-            "and stays wrong at every step."
+            "Sampling divides by 0.7, training forgets. The ratio is not 1 on the "
+            "first step, and stays wrong at every step."
         ),
         "law": (
             "Before any update training finds the log-probs that sampling wrote down."

@@ -10,29 +10,29 @@ WORDS = {
         "purpose": "判一条回答对不对",
         "mistake": "只对答案，不验算",
         "what": (
-            "等号后面写着想要的数，就算对，左边是多少没有人算。策略很快学会：左边随便填，"
-            "右边照抄题目。奖励到顶，真正答对的反而变少。"
+            "等号后面写着想要的数，就算对，等号前面是多少没有人算。策略很快学会：前面随便填，"
+            "后面照抄题目。奖励到顶，真正答对的反而变少。"
         ),
         "learned": (
-            "拿它付钱，每个词元再扣 1.5 %："
+            "拿它付钱，每个词元再扣掉奖励的 1.5 %："
             "同一个策略训练前和 {rounds} 次迭代之后写下的回答。"
         ),
-        "law": "假的等式不付钱，右边写得再对也不付。",
+        "law": "假的等式不付钱，等号后面写得再对也不付。",
     },
     "en": {
         "purpose": "A verdict on a response",
         "mistake": "The answer is compared, and nobody calculates",
         "what": (
-            "The wanted number after the equality sign is enough; what stands before "
-            "it is never worked out. The policy soon learns to put any signs on the "
-            "left and to copy the right side from the prompt. The reward is at its "
-            "top, and fewer responses are correct."
+            "The wanted number after the equals sign is enough; what stands before it "
+            "is never worked out. The policy soon learns to fill in any signs before "
+            "it and to copy the number after it from the prompt. The reward reaches "
+            "its top, and fewer responses are correct."
         ),
         "learned": (
-            "Paid by it, 1.5 % off for every token: what one policy wrote before "
-            "training and {rounds} iterations later."
+            "Paid by it, less 1.5 % of the reward for every token: what one policy "
+            "wrote before training and {rounds} iterations later."
         ),
-        "law": "A false equation is not paid, whatever its right side says.",
+        "law": "A false equation is not paid, whatever stands after its equals sign.",
     },
 }
 

@@ -20,16 +20,16 @@ WORDS = {
         "purpose": "A little reward for the way as well",
         "mistake": "More steps, more pay",
         "what": (
-            "A right response earns 1, and every true equation 0.2 more. True detours "
-            "are paid too, so the policy first writes a few equations that cannot be "
-            "the wanted one, and the right one last: as many responses are right, and "
-            "hardly any first try is."
+            "A correct response earns 1, and every true equation 0.2 more. True "
+            "detours are paid too, so the policy first writes a few equations that "
+            "cannot be the wanted one, and the correct one last: as many responses are "
+            "correct, and hardly any first try is."
         ),
         "learned": (
             "Paid by it: what one policy wrote before training and {rounds} iterations "
             "later."
         ),
-        "law": "Right at once earns no less than right after a detour.",
+        "law": "Correct at once earns no less than correct after a detour.",
     },
 }
 

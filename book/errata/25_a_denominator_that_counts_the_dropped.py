@@ -1,5 +1,6 @@
 """A denominator that counts the dropped."""
 
+import torch
 from torch import tensor
 
 ARROW = "weight"
@@ -32,12 +33,12 @@ WORDS = {
 
 def wrong(losses, mask, truncated):
     kept = mask & ~truncated[:, None]
-    return (losses * kept).sum() / mask.sum()
+    return torch.where(kept, losses, 0).sum() / mask.sum().clamp(min=1)
 
 
 def right(losses, mask, truncated):
     kept = mask & ~truncated[:, None]
-    return (losses * kept).sum() / kept.sum()
+    return torch.where(kept, losses, 0).sum() / kept.sum().clamp(min=1)
 
 
 def law(f):

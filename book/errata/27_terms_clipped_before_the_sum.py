@@ -13,7 +13,7 @@ WORDS = {
         "what": (
             "每个位置的 KL 是词表上各项之和，有正有负。如果先截断每一项，"
             "正的受限，负的不受限，和就会小于 0。被截断的正是老师最看重的词元，"
-            "它们没有梯度；剩下的梯度反而去提高老师很少写的词元。"
+            "它们没有梯度；剩下的梯度反而去抬高老师很少写的词元。"
         ),
         "trained": (
             "一个位置、32 个词元，学生做梯度下降，每条曲线是一个种子："
@@ -31,7 +31,7 @@ WORDS = {
             "signs. If each term is clipped first, the positive ones are limited and "
             "the negative ones are not, so that the sum falls below 0. The clipped "
             "terms are those of the tokens that the teacher likes best, and they have "
-            "no gradient. What is left raises tokens that the teacher seldom writes."
+            "no gradient. What is left pushes up tokens that the teacher seldom writes."
         ),
         "trained": (
             "One position, 32 tokens, gradient descent, a line per seed: with its "

@@ -9,7 +9,7 @@ WORDS = {
         "purpose": "优势除不除以标准差，由配置决定",
         "mistake": "配置是一个词，判断时当成真假",
         "what": (
-            '`scale` 原来是布尔值，后来成了 `"group"`、`"batch"`、`"none"` 三个词。'
+            '`scale` 原来是布尔值，后来成了 `"group"` 和 `"none"` 两个词。'
             '非空的词都是真，写着 `"none"` 也照样除。曲线看不出来，要看优势本身。'
         ),
         "law": '写着 `"none"` 时，奖励变成两倍，优势也变成两倍。',
@@ -19,7 +19,7 @@ WORDS = {
         "mistake": "An option that is a word, read as true or false",
         "what": (
             "`scale` used to be a boolean and became one of the words "
-            '`"group"`, `"batch"`, `"none"`. A word that is not empty is true, so '
+            '`"group"` and `"none"`. A word that is not empty is true, so '
             '`"none"` divides as well. No curve shows it; look at the advantages.'
         ),
         "law": 'With `"none"`, twice the rewards give twice the advantages.',

@@ -1,4 +1,4 @@
-"""What cannot be read is right."""
+"""What cannot be read is correct."""
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#reward-hacking-the-policy-learns-what-is-paid"
@@ -20,14 +20,14 @@ WORDS = {
     },
     "en": {
         "purpose": "A verdict that compares with a reference answer",
-        "mistake": "What cannot be read is right",
+        "mistake": "What cannot be read is correct",
         "axis": "reward, success rate",
         "lines": ("reward", "success rate"),
         "what": (
             "The parser cannot read the reference answer of some prompt, and so that "
-            "the model is not wronged it pays 1. From then on any response to this "
-            "prompt earns 1: the rewards of its group are equal, there is no gradient, "
-            "and the mean reward is too high."
+            "the model is not judged unfairly it pays 1. From then on any response to "
+            "this prompt earns 1: the rewards of its group are equal, there is no "
+            "gradient, and the mean reward is too high."
         ),
         "trained": (
             "Filling in signs, with reference answers of two digits that cannot be "

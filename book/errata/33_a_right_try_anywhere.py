@@ -1,4 +1,4 @@
-"""A verdict that is content with a right equation anywhere."""
+"""A verdict that is content with a correct equation anywhere."""
 
 from tokencredit.world.tasks.signs import outcome, tries
 
@@ -19,18 +19,20 @@ WORDS = {
     },
     "en": {
         "purpose": "A verdict on the response",
-        "mistake": "A right equation anywhere will do",
+        "mistake": "A correct equation anywhere will do",
         "what": (
-            "A right equation anywhere in the response earns 1. At first this is "
+            "A correct equation anywhere in the response earns 1. At first this is "
             "almost the true verdict, and success rises with it. Then the policy finds "
-            "that writing down all four fillings always hits: the right one is "
+            "that writing down all four fillings always hits: the correct one is "
             "rejected with ✗, the last one gets the ✓, and the reward is still 1."
         ),
         "learned": (
             "Paid by it: what one policy wrote before training and {rounds} iterations "
             "later."
         ),
-        "law": "Rejecting the right equation and accepting a wrong one earns nothing.",
+        "law": (
+            "Rejecting the correct equation and accepting another one earns nothing."
+        ),
     },
 }
 

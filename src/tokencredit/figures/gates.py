@@ -4,6 +4,7 @@ from functools import cache
 
 import torch
 
+from coursebook.glossary import terms
 from explorer import Dial, Figure, Plot, Preset, number, scene, tile
 from tokencredit import ALGORITHMS
 
@@ -150,7 +151,7 @@ FIGURE = Figure(
             "method",
             METHODS,
             "GRPO",
-            ("门控", "gate"),
+            terms("gate"),
             "",
             fmt="",
             kind="choice",

@@ -133,7 +133,7 @@ FIGURE = Figure(
             ("写回答的策略", "policy"),
             kind="choice",
             options=[
-                ("热启动", "warm start"),
+                terms("warm_start"),
                 ("训练后", "trained"),
             ],
         ),

@@ -19,10 +19,9 @@ from tokencredit.lab.store import results
 
 HEAD = "现象/从 → 到/种子 | Phenomenon/From → to/Seeds"
 MOMENTS = {
-    "start": lambda curves: curves[:, 0],
-    "peak": lambda curves: curves.max(1),
-    "end": lambda curves: curves[:, -2:].mean(1),
-    "last": lambda curves: curves[:, -1],
+    "start": lambda curves, last: curves[:, 0],
+    "peak": lambda curves, last: curves.max(1),
+    "end": lambda curves, last: curves[:, -last:].mean(1),
 }
 
 
@@ -39,6 +38,7 @@ class Phenomenon:
         grows: whether the second number is the larger one.
         other: what is measured the second time, if it is another column.
         by: the least difference that counts.
+        last: how many rows of the log an end averages, as the chapter does.
     """
 
     says: Mapping[str, str]
@@ -49,6 +49,7 @@ class Phenomenon:
     grows: bool = True
     other: str | None = None
     by: float = 0.01
+    last: int = 2
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Both numbers of each seed, from the store."""
@@ -56,7 +57,7 @@ class Phenomenon:
         columns = self.column, self.other or self.column
         arms = self.arms * 2 if len(self.arms) == 1 else self.arms
         first, second = (
-            MOMENTS[moment](per_seed(rows, column, **arm))
+            MOMENTS[moment](per_seed(rows, column, **arm), self.last)
             for moment, column, arm in zip(self.moments, columns, arms, strict=True)
         )
         return first, second
@@ -74,7 +75,6 @@ def said(*words: str) -> dict[str, str]:
 RL, SFT = {"arm": "RL"}, {"arm": "SFT"}
 RUN = ("start", "end")
 FALLS = ("peak", "end")
-LAG = ("last", "last")  # what the policy of the last refresh wrote
 TOKEN = 1.0
 
 
@@ -119,7 +119,7 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("全错的组消失", "Groups that are all wrong disappear"),
+        says=said("全错的组消失", "Groups without a correct response disappear"),
         experiment="rl-or-sft",
         column="all_wrong",
         arms=(RL,),
@@ -127,14 +127,14 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("全对的组多起来", "Groups that are all right take their place"),
+        says=said("全对的组多起来", "Groups without an incorrect one take their place"),
         experiment="rl-or-sft",
         column="all_right",
         arms=(RL,),
         moments=RUN,
     ),
     Phenomenon(
-        says=said("答对的里面有错的等式", "Right responses hold false equations"),
+        says=said("答对的里面有错的等式", "Correct responses hold false equations"),
         experiment="rl-or-sft",
         column="success",
         other="faithful",
@@ -180,7 +180,7 @@ PHENOMENA = (
     Phenomenon(
         says=said(
             "对的等式在哪里都算：把四种填法全写出来",
-            "A right equation counts anywhere: all fillings are written",
+            "A correct equation counts anywhere: all fillings are written",
         ),
         experiment="hacks",
         column="success",
@@ -203,13 +203,19 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("KL 0.2 刹住只比对结果", "KL 0.2 brakes the wanted result"),
+        says=said(
+            "只比对结果：加 KL 0.2，对的多一些",
+            "Paid for the wanted result: with KL 0.2 more are correct",
+        ),
         experiment="hacks",
         column="success",
         arms=(paid("match"), paid("match", 0.2)),
     ),
     Phenomenon(
-        says=said("KL 0.2 刹住打勾", "KL 0.2 brakes the mark"),
+        says=said(
+            "只奖励 ✓：加 KL 0.2，对的多一些",
+            "Paid for ✓: with KL 0.2 more are correct",
+        ),
         experiment="hacks",
         column="success",
         arms=(paid("mark"), paid("mark", 0.2)),
@@ -231,7 +237,7 @@ PHENOMENA = (
     Phenomenon(
         says=said(
             "按长度扣分：第一次就对的更多",
-            "A charge for length: more first tries are right",
+            "A charge for length: more first tries are correct",
         ),
         experiment="hacks",
         column="first_right",
@@ -241,6 +247,7 @@ PHENOMENA = (
         says=said("用八遍：有裁剪才学得会", "Eight epochs: the clip saves them"),
         experiment="signs-epochs",
         column="success",
+        last=3,
         arms=(eight("ratio"), eight("min")),
     ),
     Phenomenon(
@@ -267,13 +274,13 @@ PHENOMENA = (
         arms=(used(4), used(4, 0.02)),
     ),
     Phenomenon(
-        says=said("熵奖励使答对的更多", "The entropy bonus makes more right"),
+        says=said("熵奖励使答对的更多", "The entropy bonus makes more correct"),
         experiment="entropy-collapse",
         column="success",
         arms=(used(4), used(4, 0.02)),
     ),
     Phenomenon(
-        says=said("用四遍答对的更少", "Four epochs make fewer right"),
+        says=said("用四遍答对的更少", "Four epochs make fewer correct"),
         experiment="entropy-collapse",
         column="success",
         arms=(used(1), used(4)),
@@ -283,6 +290,7 @@ PHENOMENA = (
         says=said("Clip-Higher 0.28 留住了熵", "Clip-Higher 0.28 keeps the entropy"),
         experiment="clip-higher",
         column="entropy",
+        last=5,
         by=0.005,
         arms=({"clip_high": 0.2}, {"clip_high": 0.28}),
     ),
@@ -293,34 +301,34 @@ PHENOMENA = (
         ),
         experiment="stale-sampler",
         column="success",
-        moments=LAG,
+        last=1,
         arms=({"loss": "fresh"}, {"loss": "PPO"}),
         grows=False,
     ),
     *(
         Phenomenon(
             says=said(
-                f"采样器落后：{name} 比 PPO 学得多",
-                f"A stale sampler: {name} learns more than PPO",
+                f"采样器落后：{zh} 比 PPO 学得多",
+                f"A stale sampler: {en} learns more than PPO",
             ),
             experiment="stale-sampler",
             column="success",
-            moments=LAG,
+            last=1,
             arms=({"loss": "PPO"}, {"loss": loss}),
         )
-        for name, loss in (
-            ("GSPO", "GSPO"),
-            ("CISPO", "CISPO"),
-            ("BAPO", "BAPO"),
-            ("BAPO (un-clipped)", "BAPO, un-clipped"),
-            ("decoupled PPO", "decoupled"),
+        for zh, en, loss in (
+            ("GSPO", "GSPO", "GSPO"),
+            ("CISPO", "CISPO", "CISPO"),
+            ("BAPO", "BAPO", "BAPO"),
+            ("本书的 BAPO 变体", "this book’s BAPO", "BAPO, un-clipped"),
+            ("解耦 PPO", "decoupled PPO", "decoupled"),
         )
     ),
     Phenomenon(
         says=said("采样器落后：BAPO 胜过不裁剪", "A stale sampler: BAPO beats no clip"),
         experiment="stale-sampler",
         column="success",
-        moments=LAG,
+        last=1,
         arms=({"loss": "no clip"}, {"loss": "BAPO"}),
     ),
     Phenomenon(
@@ -337,7 +345,9 @@ PHENOMENA = (
         grows=False,
     ),
     Phenomenon(
-        says=said("提前扣分：答对的多了", "A charge before the limit: more are right"),
+        says=said(
+            "提前扣分：答对的多了", "A charge before the limit: more are correct"
+        ),
         experiment="truncation",
         column="success",
         arms=({"arm": "limit 24"}, {"arm": "limit 24, charge"}),
@@ -358,6 +368,7 @@ PHENOMENA = (
         ),
         experiment="distillation",
         column="success",
+        last=5,
         arms=({"arm": "OPD"},),
         moments=RUN,
     ),
