@@ -16,6 +16,7 @@ import zipfile
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import measure
 import pdf
@@ -31,6 +32,7 @@ DRAWN = ".explorer, .fig, .curve, .runs, .zoo-matrix"
 PAPER = {"viewport": {"width": 880, "height": 900}, "device_scale_factor": 2}
 COLORS = 64  # of a picture, which keeps it small
 ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "bold": "BOLD"}  # MathML Core has none
+OPF = "{http://www.idpf.org/2007/opf}"
 NAME = "token-credit-{}.epub"
 WORDS = "EPUB，平板阅读 | EPUB, for a tablet"
 CONTENTS = "目录 | Contents"
@@ -251,6 +253,8 @@ def write(site: Path, lang: str, names: list[str]) -> Path:
             f'<itemref idref="{identifier(f"{n}.xhtml")}"/>' for n in bodies
         ),
     ).encode()
+    if wrong := faults(files):
+        raise ValueError("epub: " + "; ".join(wrong))
     pack(out, files)
     return out
 
@@ -264,6 +268,37 @@ def item(file: str, kind: str, properties: str = "") -> str:
     """Return a file's line of the manifest."""
     has = f' properties="{properties}"' if properties else ""
     return f'<item id="{identifier(file)}" href="{file}" media-type="{kind}"{has}/>'
+
+
+def faults(files: dict[str, bytes]) -> list[str]:
+    """Return what a reader would stumble over; epubcheck asks for all of it, too.
+
+    Args:
+        files: of the book by their names, as they are packed.
+    """
+    wrong, places = [], {}
+    pages = {name: data for name, data in files.items() if name.endswith(".xhtml")}
+    trees = {name: ElementTree.fromstring(data) for name, data in pages.items()}
+    package = ElementTree.fromstring(files["book.opf"])
+    listed = [listed.get("href") for listed in package.iter(f"{OPF}item")]
+    if sorted([*listed, "book.opf"]) != sorted(files):
+        wrong.append(f"the manifest is not the files: {sorted({*listed} ^ {*files})}")
+    for name, tree in trees.items():
+        places[name] = [e.get("id") for e in tree.iter() if e.get("id")]
+        if len({*places[name]}) < len(places[name]):
+            wrong.append(f"{name} has two places of one name")
+    for name, tree in trees.items():
+        for element in tree.iter():
+            tag = element.tag.rpartition("}")[2]
+            if tag in ("script", "iframe", "object", "svg", "button", "input"):
+                wrong.append(f"{name} has a {tag}")
+            target = element.get("src") or element.get("href") or ""
+            file, _, place = target.partition("#")
+            if tag == "a" and re.match(r"[a-z]+:", file):
+                continue
+            if (file and file not in files) or place not in ("", *places.get(file, ())):
+                wrong.append(f"{name} leads to {target}, which is not in the book")
+    return wrong
 
 
 def pack(out: Path, files: dict[str, bytes]) -> None:
