@@ -135,6 +135,9 @@ def formula(shown: Tag) -> None:
     tex = math.annotation.extract()
     math["alttext"] = tex.get_text()
     math.semantics.unwrap()
+    for sign in math.find_all("mo", string="\N{FUNCTION APPLICATION}"):
+        if sign.parent.name != "mrow":  # KaTeX puts it into scripts, as one part more
+            sign.decompose()
     for letter in math.find_all(mathvariant=[*ALPHABETS]):
         alphabet, (sign,) = ALPHABETS[letter.attrs.pop("mathvariant")], letter.string
         name = re.sub("LATIN | LETTER", "", unicodedata.name(sign))

@@ -27,6 +27,7 @@ GUESS = "Guess.\n\n- the left\n- the right\n"
 FIGURE = "```{explorer} tokencredit.figures.dead_groups\n```"
 FOLDED = ":::{admonition} title\n:class: hint dropdown\nthe answer is 42\n:::"
 LETTERS = r"$\mathbb{E}[\mathbf{1}] \in \mathbb{R}$"
+LONGEST = r"$L_{\max}$"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def small(tmp_path_factory):
     ]
     for cell in asked:
         cell["metadata"]["predict"] = 0
-    shared = enumerate([FIGURE, FOLDED, LETTERS], 2)
+    shared = enumerate([FIGURE, FOLDED, LETTERS, LONGEST], 2)
     said = {"output_type": "stream", "name": "stdout", "text": "left"}
     asked.append(code("print(side)", "told") | {"outputs": [said]})
     more = asked + [markdown(text, f"shared-0{n}") for n, text in shared]
@@ -118,6 +119,7 @@ def test_a_formula_is_mathml_whose_letters_need_no_old_attribute(epubs):
     formulas = {m.get("alttext"): words(m) for m in tree.iter(f"{MATH}math")}
     assert formulas["A = G - V"] == "A=G−V"
     assert formulas[LETTERS[1:-1]] == "𝔼[𝟏]∈ℝ"
+    assert all(len(below) == 2 for below in tree.iter(f"{MATH}msub"))
     assert not list(tree.iter(f"{MATH}annotation")) and "katex" not in str(tree)
 
 
