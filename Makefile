@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TWO    := -n 2 --dist
 
-.PHONY: help book site test check cpus pdf pages bench engines engines-verl \
+.PHONY: help book site test check cpus pdf epub pages bench engines engines-verl \
         new-chapter exit-door browser clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -45,6 +45,9 @@ browser:  ## Chromium and Chinese fonts, which the browser tests need
 
 pdf: $(READY) browser  ## print each built edition as a PDF into _build/site
 	$(BIN)/python book/pdf.py
+
+epub: $(READY) browser  ## bind each built edition as an EPUB into _build/site
+	$(BIN)/python book/epub.py
 
 pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 	$(BIN)/python book/measure.py

@@ -203,6 +203,35 @@ def passes(tested: dict[str, str], file: str, name: str) -> bool:
     return bool(met)
 
 
+OPENENV = """
+import sys
+from types import ModuleType, SimpleNamespace
+class Message:
+    def __init__(self, reward=None, done=False, **fields):
+        vars(self).update(reward=reward, done=done, step_count=0, **fields)
+names = dict.fromkeys(["Action", "Environment", "Observation", "State"], Message)
+server = ModuleType("openenv.core.env_server")
+vars(server).update(names, create_fastapi_app=lambda make, *_, **dials: make)
+sys.modules |= {"openenv": ModuleType("openenv"), "openenv.core": ModuleType("core")}
+sys.modules[server.__name__] = server
+"""
+PLAY = """
+game = app()
+scene = game.reset(seed=3)
+while not scene.done:
+    print(scene.text)
+    scene = game.step(SimpleNamespace(text="right"))
+print(f"reward {scene.reward}")
+"""
+
+
+def test_a_served_game_is_the_game_that_the_page_shows():
+    """The library itself is no dependency: its messages stand in for it here."""
+    (_, server), _, (_, shown) = RECIPES["Serve a game"]
+    done = python(ROOT, "-c", OPENENV + server + PLAY)
+    assert (done.stdout, done.returncode) == (shown, 0), done.stderr
+
+
 def test_the_page_begins_with_the_loop_and_the_smallest_change_learns():
     first, (setup, shows, output) = (
         [text for _, text in blocks] for blocks in [*RECIPES.values()][:2]
