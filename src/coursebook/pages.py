@@ -137,13 +137,16 @@ def _localise(cell: dict, lang: str) -> dict:
 def summary(cell: dict, lang: str) -> str:
     """Return the line behind which a ``setup`` or ``checked`` cell is folded, or "".
 
-    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# 和为一 | sums to 1"}
+    It is plain text: backticks go.
+
+    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# 和为一 | `x` sums to 1"}
     >>> summary(cell, "en")
-    '✓ sums to 1'
+    '✓ x sums to 1'
     """
     lines = [line for line in text_of(cell).splitlines() if line.strip()]
     if "checked" in tags(cell):
-        return "✓ " + pick(lines[0].lstrip("# "), lang) if lines else ""
+        said = lines[0].lstrip("# ").replace("`", "") if lines else ""
+        return "✓ " + pick(said, lang) if said else ""
     if "setup" in tags(cell):
         return pick(SETUP.format(len(lines), len(lines)), lang)
     return ""
