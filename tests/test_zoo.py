@@ -50,6 +50,8 @@ def test_every_parent_stands_before_its_children():
 def test_a_translated_source_is_one_of_the_table_and_is_shown():
     cites = [(row, name) for row in ALGORITHMS.values() for name in FIELDS]
     assert not set(said()) - {row.sources[name] for row, name in cites}
+    for one in said().values():  # a bare comma would cut a translation off
+        assert set(one) == set(LANGUAGES)
     shown = Page().markdown("zh")
     for row, name in cites:
         assert source(row, name, "en") == row.sources[name]

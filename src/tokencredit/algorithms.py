@@ -149,7 +149,7 @@ GRPO = replace(
         "kl_estimator": "DeepSeekMath eq. 4",
         "kl_in": "DeepSeekMath eq. 3",
         "entropy_coef": NONE,
-        "aggregation": "DeepSeekMath eq. 3: 1/G sum_i 1/|o_i| sum_t",
+        "aggregation": "DeepSeekMath eq. 3: 1/G sum_i 1/n_i sum_t",
         "value_coef": NO_CRITIC,
         "value_clip": NO_CRITIC,
     },
@@ -195,7 +195,7 @@ DR_GRPO = replace(
         "advantage": "no std: it weights questions by difficulty",
         "kl_coef": "beta = 0 throughout the paper",
         **NO_KL,
-        "aggregation": "a constant for 1/|o_i|: it weights responses by length",
+        "aggregation": "a constant for 1/n_i: it weights responses by length",
     },
 )
 
@@ -275,7 +275,7 @@ CISPO = replace(
         "loss": "eq. 4-5, no lower bound; upper bound 5 as TRL advises (paper: tuned)",
         "kl_coef": "sec. 3.1: no KL penalty",
         **NO_KL,
-        "aggregation": "eq. 4: 1 / sum_i |o_i|",
+        "aggregation": "eq. 4: 1 / sum_i n_i",
     },
 )
 
@@ -363,7 +363,7 @@ BAPO_UNCLIPPED = replace(
     sources=BAPO.sources
     | {
         "loss": "clip_rule replaces its range at every step",
-        "clip_rule": "this course's variant: Algorithm 1 and the values of sec. 5.1, "
+        "clip_rule": "this book's variant: Algorithm 1 and the values of sec. 5.1, "
         "but only tokens that the clip leaves a gradient are counted",
     },
 )

@@ -85,7 +85,7 @@ def draw(L, right, others, drift):
         for k, (word, end) in enumerate(zip(words, ends, strict=True))
     ]
     verdict = card(
-        L("对", "right") if right else L("错", "wrong"),
+        L("对", "correct") if right else L("错", "incorrect"),
         flip="right",
         pressed=bool(right),
         mark="✓" if right else "✗",
@@ -137,7 +137,7 @@ FIGURE = Figure(
             "others",
             range(SIBLINGS + 1),
             2,
-            ("七条同题回答，对几条", "of seven siblings, right"),
+            ("七条同题回答，对几条", "of seven siblings, correct"),
         ),
         Dial("drift", range(DRIFTS), 4, ("采样后更新了几步", "updates since sampling")),
     ],
@@ -152,12 +152,12 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
-        Preset(("答对了", "a right response"), right=1, others=2, drift=1),
+        Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(
             ("最后算错一位", "a slip in the last digit"), right=0, others=2, drift=1
         ),
-        Preset(("大家都对", "everybody right"), right=1, others=7, drift=1),
-        Preset(("独自答对", "the only one right"), right=1, others=0, drift=1),
+        Preset(("大家都对", "all correct"), right=1, others=7, drift=1),
+        Preset(("独自答对", "the only one correct"), right=1, others=0, drift=1),
     ],
     wide=True,
 )

@@ -308,7 +308,7 @@ PHENOMENA = (
     *(
         Phenomenon(
             says=said(
-                f"采样器落后：{zh} 比 PPO 学得多",
+                f"采样器落后：{zh}比 PPO 学得多",
                 f"A stale sampler: {en} learns more than PPO",
             ),
             experiment="stale-sampler",
@@ -317,11 +317,11 @@ PHENOMENA = (
             arms=({"loss": "PPO"}, {"loss": loss}),
         )
         for zh, en, loss in (
-            ("GSPO", "GSPO", "GSPO"),
-            ("CISPO", "CISPO", "CISPO"),
-            ("BAPO", "BAPO", "BAPO"),
+            ("GSPO ", "GSPO", "GSPO"),
+            ("CISPO ", "CISPO", "CISPO"),
+            ("BAPO ", "BAPO", "BAPO"),
             ("本书的 BAPO 变体", "this book’s BAPO", "BAPO, un-clipped"),
-            ("解耦 PPO", "decoupled PPO", "decoupled"),
+            ("解耦 PPO ", "decoupled PPO", "decoupled"),
         )
     ),
     Phenomenon(
