@@ -28,11 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
-    "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+    "phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
 }
-# What a look can break: a dark page is the light one in other colours, and a phone has
-# those of the light one.
-RULES = {"light": "all", "dark": "contrast", "phone": "structure"}
+# What a look can break: a dark page is the light one in other colours.
+RULES = {"light": "all", "dark": "contrast", "phone": "all"}
 FAST_3G = {  # Chromium's own numbers for Fast 3G
     "offline": False,
     "latency": 562.5,

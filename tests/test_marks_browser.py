@@ -2,6 +2,7 @@
 predictions, equations with a check, links into the playground; and what a site shows
 once it has an address and a repository."""
 
+import json
 import struct
 
 import pytest
@@ -70,10 +71,15 @@ def address(built, lang: str = "en") -> str:
 COVERED = "e => getComputedStyle(e).filter.includes('blur') && e.inert"
 
 
-def covered(page) -> list[bool]:
+ALL_COVERED = f"""wanted => JSON.stringify(
+  [...document.querySelectorAll(".cell.predicted .cell_output")].map({COVERED})
+) === wanted"""
+
+
+def covers(page, *wanted: bool) -> None:
+    """Wait until these of the outputs are covered, and no others."""
     page.add_style_tag(content="* { transition: none !important }")
-    outputs = page.locator(".cell.predicted .cell_output")
-    return [outputs.nth(n).evaluate(COVERED) for n in range(outputs.count())]
+    page.wait_for_function(ALL_COVERED, arg=json.dumps(wanted, separators=(",", ":")))
 
 
 @pytest.mark.parametrize(
@@ -105,9 +111,9 @@ def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
     built, page
 ):
     page.goto(address(built))
-    assert covered(page) == [True, True]
+    covers(page, True, True)
     page.click(".predict-choice >> text=two")
-    assert covered(page) == [False, True]
+    covers(page, False, True)
     first = page.locator(".predict").first
     marks = first.locator(".predict-choice")
     assert [marks.nth(n).get_attribute("class") for n in range(3)] == [
@@ -117,13 +123,13 @@ def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
     ]
     assert "read on" in first.locator(".predict-says").inner_text()
     page.reload()
-    assert covered(page) == [False, True]
+    covers(page, False, True)
     page.goto(address(built, "zh"))  # the same question in the other language
-    assert covered(page) == [False, True]
+    covers(page, False, True)
     page.click("text=重猜一次")
-    assert covered(page) == [True, True]
+    covers(page, True, True)
     page.reload()
-    assert covered(page) == [True, True]
+    covers(page, True, True)
 
 
 def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
@@ -138,7 +144,7 @@ def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
 def test_a_reader_may_look_without_a_choice(built, page):
     page.goto(address(built))
     page.locator(".predict-more").first.click()
-    assert covered(page) == [False, True]
+    covers(page, False, True)
     assert page.locator(".predict-choice.other").count() == 0
 
 
@@ -146,7 +152,7 @@ def test_the_keyboard_chooses(built, page):
     page.goto(address(built))
     page.locator(".predict-choice").nth(1).focus()
     page.keyboard.press("Enter")
-    assert covered(page) == [False, True]
+    covers(page, False, True)
     assert page.locator(".predict-choice").nth(1).get_attribute("aria-pressed") == (
         "true"
     )
