@@ -348,9 +348,9 @@ def corrected_clip_loss(
     >>> corrected_clip_loss(old, log_ratio, torch.ones(1, 2), old, sampler, live)
     tensor([[-2.0000, -0.5000]])
     """
-    mask = token_mask(mask, log_ratio)
     both = {"old_log_probs": old_log_probs, "sampler_log_probs": sampler_log_probs}
     parts = floats(2, log_ratio=log_ratio, advantages=advantages, **both)
+    mask = token_mask(mask, parts[0])
     log_ratio, advantages, old, sampler = (torch.where(mask, x, 0) for x in parts)
     weight = (old - sampler).detach().exp()
     if cap is not None:
