@@ -73,6 +73,23 @@ def test_the_language_switch_and_the_contents_know_the_place(folder, page, chapt
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_the_language_switch_stays_where_a_link_of_the_contents_led(folder, page, n):
+    """Clicked as a keyboard reaches it: in view at once, so the page must not scroll."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((folder / "zh" / "chapters/06_ppo.html").as_uri())
+    link = page.locator(".section-nav > li > a").nth(n)
+    wanted = link.get_attribute("href").removeprefix("#")
+    link.evaluate("link => link.click()")
+    calm(page)
+    top = f"document.getElementById('{wanted}').getBoundingClientRect().top"
+    before = page.evaluate(top)
+    page.locator("a.language-switch").click()
+    page.wait_for_url(f"**/en/**#{wanted}")
+    calm(page)
+    assert abs(page.evaluate(top) - before) <= 2
+
+
 def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
     folder, page
 ):

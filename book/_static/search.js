@@ -9,7 +9,7 @@
   const A_GROUP = 3, EXCERPT = 170; // on the page of results
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
-  const DEFINES = 150, SOME = 5; // a definition comes first; with fewer hits, any word counts
+  const SOME = 5; // with fewer hits, a place with any of the words will do
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
   // Both spellings of a word are one: normalise, normalize.
@@ -58,7 +58,6 @@
     }
     if (wanted.length > 1 && places(title, query).length) sum += 40;
     if (title.replace(/^the /, "") === query) sum += 60;
-    if (page.page.endsWith("glossary") && bold.split("\n").includes(query)) sum += DEFINES;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
 
@@ -75,14 +74,13 @@
     };
     for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
       const hits = wanted.length ? find(wanted) : [];
-      if (!hits.length) continue;
-      if (hits.length < SOME && wanted.length > 1) {
+      if (hits.length < SOME && whole.length > 1) {
         const seen = new Set(hits.map(({ section }) => section));
         const more = wanted.flatMap((term) => find([term]).filter(({ section }) => !seen.has(section)));
         for (const hit of more.sort((a, b) => b.points - a.points))
           if (!seen.has(hit.section) && seen.add(hit.section)) hits.push(hit);
       }
-      return { hits, wanted };
+      if (hits.length) return { hits, wanted };
     }
     return { hits: [], wanted: whole };
   };
@@ -182,13 +180,17 @@
     const option = (href) => add(list, "a", {
       href, role: "option", id: `search-hit-${list.children.length}`, tabIndex: -1,
     });
+    const defines = (query) => ({ page, section }) =>
+      page.page.endsWith("glossary") && section.low[2].split("\n").includes(query);
     const show = () => {
       const query = field.value.trim(), { hits, wanted } = search(query), seen = {};
       const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
+      const definition = hits.find(defines(lower(query))), first = best.slice(0, HITS);
+      if (definition && !first.includes(definition)) first.splice(HITS - 1, 1, definition);
       list.replaceChildren();
-      for (const hit of best.slice(0, HITS)) {
+      for (const hit of first) {
         const link = option(address(hit));
-        mark(add(link, "b"), hit.section.title, wanted);
+        mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
         if (hit.section.level > 1 && hit.section.title !== hit.page.title) add(link, "small", { textContent: hit.page.title });
       }
       if (hits.length > HITS)
