@@ -13,7 +13,9 @@ def label(entry: Entry) -> str:
     """Return "Ahmadian et al., 2024"."""
     people = entry.persons["author"]
     names = [
-        " ".join(str(part) for part in person.rich_prelast_names + person.rich_last_names)
+        " ".join(
+            str(part) for part in person.rich_prelast_names + person.rich_last_names
+        )
         for person in people
     ]
     if len(names) > 2 or names[-1] == "others":
