@@ -326,7 +326,7 @@ function listen() {
 }
 
 // The book's contents step aside where they would crowd the page; their button brings them back.
-if (innerWidth > 992 && innerWidth < 1420)
+if (innerWidth > 992 && innerWidth < 1600)
   document.getElementById("pst-primary-sidebar")?.classList.add("pst-sidebar-hidden");
 build();
 $(".pg-speed select").value = "normal";
