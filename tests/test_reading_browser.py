@@ -173,7 +173,7 @@ def test_an_anchor_of_the_glossary_names_its_own_heading(folder, page):
     page.goto((folder / "en" / "book/glossary.html").as_uri())
     heads = page.locator("article section section[id] > h2")
     found = heads.evaluate_all(
-        "all => all.map((h) => [h.parentElement.id, h.innerText])"
+        "all => all.map((h) => [h.parentElement.id, h.textContent])"
     )
     assert len(found) > 5
     assert all(anchor == slug(title.removesuffix("#")) for anchor, title in found)

@@ -57,7 +57,7 @@
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
     if (wanted.length > 1 && places(title, query).length) sum += 40;
-    if (title.replace(/^the /, "") === query) sum += 60;
+    if (title.replace(/^the /, "") === query && page.page.startsWith("chapters/")) sum += 60;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
 
