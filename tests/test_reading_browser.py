@@ -6,6 +6,8 @@ import re
 import pytest
 from test_site_build import ROOT, load
 
+from coursebook.pages import slug
+
 measure = load("measure")
 
 pytestmark = pytest.mark.browser
@@ -73,6 +75,23 @@ def test_the_language_switch_and_the_contents_know_the_place(folder, page, chapt
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_the_language_switch_stays_where_a_link_of_the_contents_led(folder, page, n):
+    """The button of the bar is in view at once, so that reaching it scrolls nothing."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((folder / "zh" / "chapters/06_ppo.html").as_uri())
+    link = page.locator(".section-nav > li > a").nth(n)
+    wanted = link.get_attribute("href").removeprefix("#")
+    link.evaluate("link => link.click()")
+    calm(page)
+    top = f"document.getElementById('{wanted}').getBoundingClientRect().top"
+    before = page.evaluate(top)
+    page.locator("a.language-switch").click()
+    page.wait_for_url(f"**/en/**#{wanted}")
+    calm(page)
+    assert abs(page.evaluate(top) - before) <= 2
+
+
 def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
     folder, page
 ):
@@ -110,6 +129,7 @@ def test_a_line_shows_how_far_the_reader_is(folder, page):
         ("zh", "留一法", "chapters/03"),
         ("zh", "策略梯度", "chapters/02"),
         ("en", "GAE", "chapters/05"),
+        ("en", "clip", "chapters/06_ppo.html#the-clip"),
         ("en", "clip fraction", "chapters/06"),
         ("en", "importance sampling", "chapters/06"),
         ("en", "dynamic sampling", "chapters/10"),
@@ -126,6 +146,37 @@ def test_the_first_place_found_is_the_chapter_that_teaches_the_term(
     page.goto(f"{(folder / lang / 'search.html').as_uri()}?q={query}")
     link = page.locator("#search-results li a").first
     assert link.get_attribute("href").startswith(f"./{first}")
+
+
+@pytest.mark.parametrize(("lang", "term"), [("zh", "优势"), ("en", "advantage")])
+def test_the_dialog_offers_the_definition_of_a_term(folder, page, lang, term):
+    page.goto((folder / lang / "book/index.html").as_uri())
+    page.keyboard.press("Control+k")
+    page.keyboard.type(term)
+    hits = page.locator("#search-hits a[role=option]")
+    hits.first.wait_for()
+    found = hits.evaluate_all(
+        "all => all.map((a) => [a.firstChild.textContent, a.href])"
+    )
+    assert any(text == term and "glossary.html#credit" in to for text, to in found)
+
+
+@pytest.mark.parametrize("query", ["normalisation", "normalization std"])
+def test_both_spellings_are_found_and_any_word_if_not_all(folder, page, query):
+    page.goto(f"{(folder / 'en' / 'search.html').as_uri()}?q={query}")
+    page.wait_for_selector("#search-results li a")
+    marked = page.locator("#search-results mark").all_inner_texts()
+    assert {text.lower()[:9] for text in marked} & {"normaliza", "normalisa"}
+
+
+def test_an_anchor_of_the_glossary_names_its_own_heading(folder, page):
+    page.goto((folder / "en" / "book/glossary.html").as_uri())
+    heads = page.locator("article section section[id] > h2")
+    found = heads.evaluate_all(
+        "all => all.map((h) => [h.parentElement.id, h.textContent])"
+    )
+    assert len(found) > 5
+    assert all(anchor == slug(title.removesuffix("#")) for anchor, title in found)
 
 
 def test_an_excerpt_is_prose_and_a_result_leaves_no_marks(folder, page):
@@ -247,8 +298,9 @@ def test_the_page_for_a_dead_link_leads_back_from_any_depth(folder, page):
         text = page.content()
         page.route("**/old/**", lambda route: route.fulfill(body=text))
         page.goto(f"{address}en/chapters/old/gone.html")
-        page.click("a:text('Search')")
-        page.wait_for_url(f"{address}en/search.html")
+        page.fill("section[lang=en] input", "GAE")
+        page.click("button:text('Search')")
+        page.wait_for_url(f"{address}en/search.html?q=GAE")
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

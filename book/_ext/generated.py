@@ -23,7 +23,9 @@ class Generated(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         english = headings(self.markdown(SOURCE))
-        editions.titles[self.env.docname] += [title for _, title in english]
+        before = sum("slug" in s for s in self.state.document.findall(nodes.section))
+        titles = editions.titles[self.env.docname]
+        titles[before:before] = [title for _, title in english]
         place, line = self.get_source_info()
         lines = self.markdown(self.config.edition).splitlines()
         content = StringList(lines, items=[(place, line)] * len(lines))

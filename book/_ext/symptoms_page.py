@@ -101,15 +101,19 @@ def drawing(rows: list[dict], points: int) -> str:
     )
 
 
-def sketch(rows: list[dict], lang: str) -> str:
-    """Return a drawing of one or two curves with their names, as HTML."""
-    names = "".join(
+def names(rows: list[dict], lang: str) -> str:
+    """Return what each curve is of."""
+    return "".join(
         f'<span class="{look}">{escape(row[lang])}</span>'
         for look, row in zip(("ink", "old"), rows, strict=False)
     )
+
+
+def sketch(rows: list[dict], lang: str) -> str:
+    """Return a drawing of one or two curves with their names, as HTML."""
     return (
         f'<div class="curve" aria-hidden="true">{drawing(rows, POINTS)}'
-        f"<p>{names}<i>{pick(SKETCH, lang)}</i></p></div>"
+        f"<p>{names(rows, lang)}<i>{pick(SKETCH, lang)}</i></p></div>"
     )
 
 
@@ -136,7 +140,8 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
             every |= of
             links.append(
                 f'<li data-of="{" ".join(of)}"><a href="#{anchor}">'
-                f"{drawing(rows, FEW)}<span>{escape(title)}</span></a></li>"
+                f'{drawing(rows, FEW)}<small aria-hidden="true">{names(rows, lang)}'
+                f"</small><span>{escape(title)}</span></a></li>"
             )
         boxes.append(
             f'<div data-of="{" ".join(every)}"><p>{escape(heading)}</p>'

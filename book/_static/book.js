@@ -36,7 +36,8 @@
   const marks = (section) =>
     all(":scope > :is(.cell, .math, table, .explorer, .predict, details, section)", section);
 
-  // A place is a section and how far between which of its blocks the line is.
+  // A place is a section and how far between which of its blocks the line is: in pixels
+  // close under a block, so that a heading comes back where it was, and in parts of the way.
   const place = () => {
     const section = here();
     if (!section) return { whole: true, y: scrollY };
@@ -44,10 +45,11 @@
     const n = Math.max(0, edges.findLastIndex((y) => y <= BAR));
     const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
     const whole = section.parentElement.matches("article");
-    return { whole, id: section.id, n, part: (BAR - edges[n]) / Math.max(1, end - edges[n]) };
+    const past = BAR - edges[n];
+    return { whole, id: section.id, n, past, part: past / Math.max(1, end - edges[n]) };
   };
 
-  const goTo = ({ id, n, part, y }) => {
+  const goTo = ({ id, n, past, part, y }) => {
     if (!id) return scrollTo(0, y);
     const section = document.getElementById(id);
     let tries = 12; // parts are laid out as they come into view, and push the rest
@@ -55,7 +57,7 @@
       const edges = [section, ...marks(section)].map(top);
       const from = edges[Math.min(n, edges.length - 1)];
       const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
-      const off = from + part * (end - from) - BAR;
+      const off = from + (past < BAR ? Math.min(past, end - from) : part * (end - from)) - BAR;
       if (Math.abs(off) > 1) scrollBy({ top: off, behavior: "instant" });
       if (tries-- > 0) requestAnimationFrame(settle);
     };

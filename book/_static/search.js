@@ -9,10 +9,14 @@
   const A_GROUP = 3, EXCERPT = 170; // on the page of results
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
+  const SOME = 5; // with fewer hits, a place with any of the words will do
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
+  // Both spellings of a word are one: normalise, normalize.
+  const lower = (text) => text.toLowerCase().replace(/([a-z]{3})is(?=e|ing|ation)/g, "$1iz");
+
   const terms = (query) =>
-    query.toLowerCase().match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！（）]+/g) ?? [];
+    lower(query).match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！（）]+/g) ?? [];
 
   // Latin words are found at their beginning, so "kl" is not in "weekly".
   const places = (text, term) => {
@@ -29,10 +33,10 @@
     // A term is taught where it comes first: later chapters count a little less.
     weight: KINDS.find(([kind]) => kind.test(page))[1] * (1 - (parseInt(page.slice(9)) || 0) / 100),
     title: sections[0][2],
-    low: sections[0][2].toLowerCase(),
+    low: lower(sections[0][2]),
     sections: sections.map(([anchor, level, title, text, bold]) => ({
       anchor, level, title, text,
-      low: [title, text, bold].map((part) => part.toLowerCase()),
+      low: [title, text, bold].map(lower),
     })),
   }));
 
@@ -53,20 +57,30 @@
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
     if (wanted.length > 1 && places(title, query).length) sum += 40;
+    if (title.replace(/^the /, "") === query && page.page.startsWith("chapters/")) sum += 60;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
 
   const search = (query) => {
-    const low = query.toLowerCase().trim(), whole = terms(low);
+    const low = lower(query).trim(), whole = terms(low);
     const pairs = whole.flatMap((term) =>
       HAN.test(term) && term.length > 2 ? [...term].slice(1).map((c, i) => term[i] + c) : [term]);
-    for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
+    const find = (wanted) => {
       const hits = index.flatMap((page) =>
         page.sections
           .map((section) => ({ page, section, points: score(page, section, wanted, low) }))
           .filter(({ points }) => points > 0));
-      if (wanted.length && hits.length)
-        return { hits: hits.sort((a, b) => b.points - a.points), wanted };
+      return hits.sort((a, b) => b.points - a.points);
+    };
+    for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
+      const hits = wanted.length ? find(wanted) : [];
+      if (hits.length < SOME && whole.length > 1) {
+        const seen = new Set(hits.map(({ section }) => section));
+        const more = wanted.flatMap((term) => find([term]).filter(({ section }) => !seen.has(section)));
+        for (const hit of more.sort((a, b) => b.points - a.points))
+          if (!seen.has(hit.section) && seen.add(hit.section)) hits.push(hit);
+      }
+      if (hits.length) return { hits, wanted };
     }
     return { hits: [], wanted: whole };
   };
@@ -74,7 +88,7 @@
   // The first sentence with a term, and its neighbours while there is room.
   const excerpt = (text, wanted) => {
     const sentences = text.split(/\n|(?<=[。！？])|(?<=[.!?])\s+/).filter((s) => s.trim());
-    const low = sentences.map((s) => s.toLowerCase());
+    const low = sentences.map(lower);
     const hits = low.map((s) => wanted.filter((term) => places(s, term).length).length);
     let at = hits.indexOf(Math.max(...hits)), said = sentences[at]?.trim() ?? "";
     while (said && sentences[++at] && said.length + sentences[at].length < EXCERPT)
@@ -84,7 +98,7 @@
   };
 
   const mark = (element, text, wanted) => {
-    const low = text.toLowerCase(), spans = [];
+    const low = lower(text), spans = [];
     for (const term of wanted) for (const at of places(low, term)) spans.push([at, at + term.length]);
     spans.sort((a, b) => a[0] - b[0]);
     let done = 0;
@@ -166,14 +180,18 @@
     const option = (href) => add(list, "a", {
       href, role: "option", id: `search-hit-${list.children.length}`, tabIndex: -1,
     });
+    const defines = (query) => ({ page, section }) =>
+      page.page.endsWith("glossary") && section.low[2].split("\n").includes(query);
     const show = () => {
       const query = field.value.trim(), { hits, wanted } = search(query), seen = {};
       const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
+      const definition = hits.find(defines(lower(query))), first = best.slice(0, HITS);
+      if (definition && !first.includes(definition)) first.splice(HITS - 1, 1, definition);
       list.replaceChildren();
-      for (const hit of best.slice(0, HITS)) {
+      for (const hit of first) {
         const link = option(address(hit));
-        mark(add(link, "b"), hit.section.title, wanted);
-        if (hit.section.level > 1) add(link, "small", { textContent: hit.page.title });
+        mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
+        if (hit.section.level > 1 && hit.section.title !== hit.page.title) add(link, "small", { textContent: hit.page.title });
       }
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);

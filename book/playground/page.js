@@ -325,8 +325,8 @@ function listen() {
   for (const box of $$("[data-chart], [data-icicle], [data-group]")) watch.observe(box);
 }
 
-// The book's contents step aside on a wide screen; its own button brings them back.
-if (innerWidth > 992)
+// The book's contents step aside where they would crowd the page; their button brings them back.
+if (innerWidth > 992 && innerWidth < 1600)
   document.getElementById("pst-primary-sidebar")?.classList.add("pst-sidebar-hidden");
 build();
 $(".pg-speed select").value = "normal";
