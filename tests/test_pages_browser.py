@@ -34,12 +34,12 @@ def test_text_and_feet_stand_on_one_grid_under_a_header_as_wide_as_the_window(
     folder, page, name
 ):
     for width in (1440, 390):
-        opened(page, folder, f"en/{name}", width)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto((folder / f"en/{name}.html").as_uri())
         article, *feet = page.evaluate(EDGES)
         assert feet == [article] * 2, f"{width}: {article} {feet}"
         header = page.locator(".bd-header-article").bounding_box()
         assert header["x"] + header["width"] == width
-        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
