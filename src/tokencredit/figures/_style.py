@@ -331,7 +331,7 @@ def show(fig: Figure) -> Plot:
     figure, 1 panel
     """
     for ax in fig.axes:
-        title = ax.get_title()
-        ax.set_title("")
-        ax.set_title(title, loc="left", size=RC["axes.titlesize"])
+        if title := ax.get_title():
+            ax.set_title("")
+            ax.set_title(title, loc="left", size=RC["axes.titlesize"])
     return Plot(fig)
