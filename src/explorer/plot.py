@@ -62,7 +62,7 @@ class Plot:
         self.bare = not ticks["x"]
         for v, words in ticks["x"].items():
             style = f"left:{short(100 * self.fx(v), 1)}%"
-            self.above.append(h("span", words, cls="tick x", style=style))
+            self.above.append(h("span", minus(words), cls="tick x", style=style))
         for v, words in ticks["y"].items():
             style = f"top:{short(100 * self.fy(v), 1)}%"
             self.above.append(h("span", words, cls="tick y", style=style))

@@ -143,7 +143,7 @@ FIGURE = Figure(
     ],
     title=(
         "一条回答只有一个分数；每个词元被推多少，由算法决定",
-        "A response has one score; the algorithm decides how each token is pushed",
+        "One score; the algorithm decides how each token is pushed",
     ),
     alt=(
         "一条回答的词元排成一行，下面四行是四种算法分给每个词元的功劳和推力。",
