@@ -106,7 +106,7 @@ def draw(L, t, gamma, paid):
             tile(
                 L("之后的奖励", "from here on"),
                 number(after, 1),
-                L("计入", "count") if far else L("只计当下", "only its own counts"),
+                L("计入", "count") if far else L("只计当下", "own only"),
                 look="up" if far else "off",
             ),
             tile(
