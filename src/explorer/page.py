@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from explorer.drawing import Dial, Drawing, is_a, load
 from explorer.record import encode, record
-from explorer.tree import h, html, words_of
+from explorer.tree import h, html, subscripts, words_of
 from explorer.words import LANGUAGES, FigureError, Language
 
 UID = "EXPLORERID"
@@ -110,7 +110,10 @@ def control(dial: Dial, L: Language, says: str) -> Element:
     No control has a name that a theme might know: some write the search query into
     every input that is called "q".
     """
-    name = [h("b", dial.symbol) if dial.symbol else None, h("span", L(dial.name))]
+    name = [
+        h("b", *subscripts(dial.symbol)) if dial.symbol else None,
+        h("span", L(dial.name)),
+    ]
     index = dial.values.index(dial.start)
     common = {"data_key": dial.key, "autocomplete": "off"}
     if dial.kind == "choice":

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from xml.etree.ElementTree import Element
 
-from explorer.tree import h, short
+from explorer.tree import h, minus, short, subscripts
 from explorer.words import FigureError
 
 WRITERS = ("model", "prompt", "env")
@@ -50,7 +50,7 @@ def chip(
     classes = [look, "on" * trained, "off" * dead, who * (who != "model")]
     return h(
         "span",
-        h("b", word),
+        h("b", minus(word)),
         None if caption is None else h("i", caption),
         cls=" ".join(["ex-chip", *classes]),
         style=f"--c:{short(credit)};--b:{short(push)}",
@@ -122,7 +122,13 @@ def row(
 def tile(label: str, value: str, note: str | None = None, *, look: str = "") -> Element:
     """A labelled number of the readout 读数: what it is, how much, what it means."""
     small = None if note is None else h("small", note)
-    return h("div", h("span", label), h("b", value), small, cls=f"ex-tile {look}")
+    return h(
+        "div",
+        h("span", *subscripts(label)),
+        h("b", value),
+        small,
+        cls=f"ex-tile {look}",
+    )
 
 
 def card(
@@ -148,7 +154,7 @@ def card(
     return h(
         "button",
         h("i", mark, cls="ex-mark", aria_hidden="true") if mark else None,
-        *(h("span", w) if isinstance(w, str) else w for w in words),
+        *(h("span", minus(w)) if isinstance(w, str) else w for w in words),
         cls=f"ex-card {look}",
         type="button",
         aria_pressed=str(pressed).lower(),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element
 
-from explorer.tree import h, short
+from explorer.tree import h, minus, short, subscripts
 from explorer.words import FigureError
 
 Point = tuple[float, float]
@@ -62,7 +62,7 @@ class Plot:
         self.bare = not ticks["x"]
         for v, words in ticks["x"].items():
             style = f"left:{short(100 * self.fx(v), 1)}%"
-            self.above.append(h("span", words, cls="tick x", style=style))
+            self.above.append(h("span", minus(words), cls="tick x", style=style))
         for v, words in ticks["y"].items():
             style = f"top:{short(100 * self.fy(v), 1)}%"
             self.above.append(h("span", words, cls="tick y", style=style))
@@ -96,8 +96,8 @@ class Plot:
         sizes = {"left": a, "top": c, "width": b - a, "height": d - c}
         return ";".join(f"{k}:{short(100 * v, 1)}%" for k, v in sizes.items())
 
-    def _html(self, tag: str, kind: str, style: str, words: str | None, show: bool):
-        self.above.append(h(tag, words, cls=kind, style=style, hidden=not show or None))
+    def _html(self, tag: str, kind: str, style: str, show: bool, *words):
+        self.above.append(h(tag, *words, cls=kind, style=style, hidden=not show))
 
     def _path(self, points: Sequence[Point], look: str, end: str, show: bool):
         steps = "L".join(
@@ -128,19 +128,21 @@ class Plot:
 
         Args:
             words: in its middle.
-            cells: how many equal cells it is cut into from left to right.
+            cells: how many equal cells it is cut into from left to right; with `look`
+                "whole" the last ends at the edge, with "whole lit" the first is amber.
         """
         style = self._box(x0, x1, y0, y1) + (f";--n:{cells}" if cells > 1 else "")
         cut = " cells" * (cells > 1)
-        self._html("i", f"area {look}{cut}", style, words, show)
+        self._html("i", f"area {look}{cut}", style, show, words)
 
     def dot(self, x: float, y: float, look: str = "ink", *, show: bool = True):
         """A dot; with `look` "sel" the one to look at, "off" a hollow one."""
-        self._html("i", f"dot {look}", self._at(x, y), None, show)
+        self._html("i", f"dot {look}", self._at(x, y), show)
 
     def text(self, x, y, words: str, look: str = "", *, align="center", show=True):
         """Words whose middle, or "left" or "right" end, stands at a point."""
-        self._html("span", f"words {align} {look}", self._at(x, y), words, show)
+        drawn = subscripts(minus(words))
+        self._html("span", f"words {align} {look}", self._at(x, y), show, *drawn)
 
     def arrow(self, x0, y0, x1, y1, look: str = "ink", *, show: bool = True):
         """An arrow along one axis, from the first point to the second.
@@ -155,7 +157,7 @@ class Plot:
         way = ("right" if b >= a else "left") if c == d else "low" if d > c else "high"
         none = abs(b - a) + abs(c - d) < 1e-3
         style = self._box(x0, x1, y0, y1)
-        self._html("i", f"arrow {way} {look}", style, None, show and not none)
+        self._html("i", f"arrow {way} {look}", style, show and not none)
 
     def drag(self, *, x: tuple | None = None, y: tuple | None = None):
         """Let the reader drag anywhere in the plot 拖动 to turn a dial.

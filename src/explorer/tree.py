@@ -1,6 +1,7 @@
 """Elements of a drawing: HTML and SVG as a tree, numbers as a reader expects them."""
 
 import math
+import re
 from xml.etree.ElementTree import Element, tostring
 
 from explorer.words import FigureError
@@ -41,6 +42,27 @@ def h(tag: str, *children, cls: str = "", **attributes) -> Element:
             child = child.element()
         element.append(child)
     return element
+
+
+def subscripts(words: str) -> list[str | Element]:
+    """Words with the index of a symbol set low 下标, as children of an element.
+
+    A string has the same number of indices in every state.
+
+    >>> html(h("b", *subscripts("log π_old")))
+    '<b><span>log π</span><sub>old</sub></b>'
+    """
+    parts = re.split(r"(?<=[πV])_(old|ref|θ)", words)
+    return [h("sub", x) if k % 2 else x for k, x in enumerate(parts) if x]
+
+
+def minus(token: str) -> str:
+    """A token as it is drawn 词元的样子: a hyphen that is a sign becomes a minus.
+
+    >>> minus("9-5"), minus("step-by-step")
+    ('9−5', 'step-by-step')
+    """
+    return re.sub(r"-(?![^\W\d])", "−", token)
 
 
 def html(element: Element) -> str:

@@ -330,4 +330,8 @@ def show(fig: Figure) -> Plot:
     >>> show(fig)
     figure, 1 panel
     """
+    for ax in fig.axes:
+        if title := ax.get_title():
+            ax.set_title("")
+            ax.set_title(title, loc="left", size=RC["axes.titlesize"])
     return Plot(fig)

@@ -110,7 +110,7 @@ def draw(L, rule, positive, spread):
         y_name=L("词元的份额", "share of tokens"),
         x_ticks=[0, 0.6, 1, 2],
         y_ticks={0: "0"},
-        height=210,
+        height=190,
     )
     edges = torch.linspace(0, TOP, BINS + 1, dtype=torch.float64)
     counts = torch.histogram(log_ratios(spread).exp().clamp(max=TOP - 0.01), edges)
@@ -129,7 +129,7 @@ def draw(L, rule, positive, spread):
         y_name=L("它数到的正词元份额", "share that it counts"),
         x_ticks=[0, 10, 20, 30, 40, 50],
         y_ticks=[0, 0.25, 0.5, 0.75],
-        height=210,
+        height=190,
     )
     last = len(path) - 1
     points = [(min(k, last), min(shares[min(k, last)], 0.75)) for k in range(MOST + 1)]

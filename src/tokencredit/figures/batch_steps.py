@@ -55,10 +55,7 @@ def settings(part, cards, size, epochs):
 def draw(L, part, cards, size, epochs):
     updates, passes, _ = plan(part, cards, size, epochs)
     plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
-    first = 12 / updates
-    plot.area(0, first, 5.3, 6.3, "sel")
-    rest = updates - 1
-    plot.area(first if rest else 0, 12, 5.3, 6.3, "ink", cells=max(rest, 1), show=rest)
+    plot.area(0, 12, 5.3, 6.3, "ink whole lit", cells=updates)
     plot.text(
         0,
         6.8,
@@ -69,8 +66,7 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 2.8, 3.8, "old", cells=cards)
-    plot.area(0, 12 / cards, 2.8, 3.8, "sel")
+    plot.area(0, 12, 2.8, 3.8, "old whole lit", cells=cards)
     plot.text(
         0,
         4.3,
@@ -81,7 +77,7 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 0.3, 1.3, "alt", cells=passes)
+    plot.area(0, 12, 0.3, 1.3, "alt whole", cells=passes)
     plot.text(
         0,
         1.8,

@@ -51,7 +51,7 @@ def draw(L, t, gamma, paid):
     for k, word in enumerate(RESPONSE):
         past = k < t
         look = "quiet" if past else "strong"
-        plot.text(k + 0.5, TOKENS, word.replace("-", "−"), look)
+        plot.text(k + 0.5, TOKENS, word, look)
         height = TALL * earned[k]
         plot.area(
             k + 0.14,
@@ -75,8 +75,12 @@ def draw(L, t, gamma, paid):
         bar = FLOOR + max(TALL * credit[k], 0.012)
         plot.area(k + 0.14, k + 0.86, FLOOR, bar, "up" if here else "up pale")
     plot.rule(y=FLOOR)
-    plot.arrow(t + 0.5, ARROW, COUNT + 0.1, ARROW, "ink thin")
-    plot.text(COUNT, -0.7, L("算在它头上", "counts for it"), "quiet", align="right")
+    far = gamma > 0
+    plot.arrow(t + 0.5, ARROW, COUNT + 0.1, ARROW, "ink thin", show=far)
+    counts = L("算在它头上", "counts for it")
+    if gamma < 1:
+        counts = L("越远，算得越少", "the further, the less it counts")
+    plot.text(COUNT, -0.7, counts, "quiet", align="right", show=far)
     mine = L("已经到手，不算", "already earned")
     plot.text(0.3, 1.25, mine, "quiet boxed", align="left", show=t >= 8)
     plot.text(0.1, 1.66, L("奖励", "rewards"), "quiet", align="left")
@@ -102,8 +106,8 @@ def draw(L, t, gamma, paid):
             tile(
                 L("之后的奖励", "from here on"),
                 number(after, 1),
-                L("计入", "count"),
-                look="up",
+                L("计入", "count") if far else L("只计当下", "own only"),
+                look="up" if far else "off",
             ),
             tile(
                 L("回报 G", "return G"),

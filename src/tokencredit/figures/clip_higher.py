@@ -53,14 +53,10 @@ def climb(old, high):
 
 
 def stairs(old, high):
-    """The corners of the staircase; what follows the goal lies on its last corner."""
+    """The corners of the staircase, level from the goal on."""
     path, corners = climb(old, high), [(0, old)]
-    end = min(batches(old, high), STEPS)
     for k in range(1, STEPS + 1):
-        corners += [
-            (min(k, end), path[min(k, end) - 1]),
-            (min(k, end), path[min(k, end)]),
-        ]
+        corners += [(k, path[k - 1]), (k, path[k])]
     return corners
 
 
@@ -107,7 +103,7 @@ def draw(L, step, clip_high, old):
         )
         plot.dot(step, now, "old" if look == "old" else "sel")
     plot.drag(x=("step", range(STEPS + 1)))
-    plot.grip((step, 0.0007), x=("step", range(STEPS + 1)))
+    plot.grip((step, 0.00105), x=("step", range(STEPS + 1)))
     return scene(plot, tiles=tiles)
 
 

@@ -87,8 +87,8 @@ def draw(L, iteration):
             stack(
                 caption(
                     L(
-                        f"提示 {PROMPT}：八条回答，右端是优势",
-                        f"Prompt {PROMPT}: eight responses, advantage at the right",
+                        f"提示 {PROMPT} 的八条回答，右端是优势",
+                        f"Eight responses to {PROMPT} Advantages stand at the right",
                     )
                 ),
                 *rows,

@@ -77,12 +77,12 @@ def draw(L, lam, reward):
                 look="up" if total >= 0 else "down",
             ),
             tile(
-                L("只看 1 步（λ = 0）", "one step only (λ = 0)"),
+                L("只看 1 步（λ = 0）", "one step only (λ = 0)"),
                 number(deltas[0], sign=True),
                 L("信价值网络", "trusts the critic"),
             ),
             tile(
-                L("看到结尾（λ = 1）", "to the end (λ = 1)"),
+                L("看到结尾（λ = 1）", "to the end (λ = 1)"),
                 number(sum(deltas), sign=True),
                 L("信结果", "trusts the outcome"),
             ),

@@ -97,10 +97,10 @@ def draw(L, right, others, drift):
     numbers = rows(right, others, drift)
     group = number(numbers[2][0][0], sign=True)
     names = {
-        "REINFORCE": L("人人领同一份奖励", "everyone gets the reward"),
-        "PPO": L("价值网络：谁改变了胜算", "a critic: who moved the odds"),
-        "GRPO": L(f"和七条同题回答比：{group}", f"against seven siblings: {group}"),
-        "GSPO": L("同样的功劳，全句一个比率", "the same, one ratio for all"),
+        "REINFORCE": L("人人领同一份奖励", "the reward for each"),
+        "PPO": L("价值网络：谁改变了胜算", "a critic rates each"),
+        "GRPO": L(f"和七条同题回答比：{group}", f"vs seven others: {group}"),
+        "GSPO": L("同样的功劳，全句一个比率", "one ratio for all"),
     }
     for name, sub, (credits, pushes), most in zip(
         names, names.values(), numbers, LARGEST, strict=True
@@ -139,11 +139,11 @@ FIGURE = Figure(
             2,
             ("七条同题回答，对几条", "of seven siblings, correct"),
         ),
-        Dial("drift", range(DRIFTS), 4, ("采样后更新了几步", "updates since sampling")),
+        Dial("drift", range(DRIFTS), 1, ("采样后更新了几步", "updates since sampling")),
     ],
     title=(
-        "一条回答只得一个分数，每个词元各有多少功劳？",
-        "One response, one score: how much of it did each token earn?",
+        "一条回答只有一个分数；每个词元被推多少，由算法决定",
+        "One score; the algorithm decides how each token is pushed",
     ),
     alt=(
         "一条回答的词元排成一行，下面四行是四种算法分给每个词元的功劳和推力。",
@@ -151,13 +151,13 @@ FIGURE = Figure(
         "that four algorithms give each token.",
     ),
     presets=[
-        Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
         Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(
             ("最后算错一位", "a slip in the last digit"), right=0, others=2, drift=1
         ),
-        Preset(("大家都对", "all correct"), right=1, others=7, drift=1),
+        Preset(("大家都对", "everybody right"), right=1, others=7, drift=1),
         Preset(("独自答对", "the only one correct"), right=1, others=0, drift=1),
+        Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
     ],
     wide=True,
 )

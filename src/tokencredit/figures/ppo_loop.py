@@ -55,12 +55,12 @@ def draw(L, step):
             "The policy writes a batch; log-probabilities and values are stored.",
         ),
         L(
-            "奖励经 GAE 变成优势。从这里起，A 和 log π_old 都是常数。",
-            "GAE turns rewards into advantages. Now A and log π_old are constants.",
+            "奖励经 GAE 变成优势。它和存下的量从此都是常数。",
+            "GAE turns rewards into advantages, constants like all that is stored.",
         ),
         L(
-            "第一个更新步：π_θ 就是 π_old，比率全是 1，等于 REINFORCE。",
-            "First step: π_θ is still π_old, every ratio is 1. This is REINFORCE.",
+            "第一个更新步：新旧策略还相同，比率全是 1，等于 REINFORCE。",
+            "First step: the policy is still the old one, every ratio is 1: REINFORCE.",
         ),
         L(
             "第二个更新步：参数已经动过一次，比率开始离开 1。",

@@ -100,7 +100,7 @@ def draw(L, gap, odd, advantage, clip):
     does = {
         "GRPO": L("各看各的 ρ，范围 1 ± 0.2", "each its own ρ, within 1 ± 0.2"),
         "GSPO": L(
-            f"整条一个 s，下 {clip:g}，上 {above(clip):.2g}",
+            f"一个 s，−{clip:g} 到 +{above(clip):.2g}",
             f"one s, −{clip:g} to +{above(clip):.2g}",
         ),
         "CISPO": L("各看各的 ρ，封顶 5", "each its own ρ, at most 5"),

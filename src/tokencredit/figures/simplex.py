@@ -80,7 +80,7 @@ def draw(L, rate, scale, shift, start):
     triangle = Plot(x=(-0.12, 1.12), y=(-0.13, 1.0), height=250, axes=False)
     triangle.line([tuple(c) for c in (*CORNERS.tolist(), CORNERS[0].tolist())], "old")
     for k, (x, y) in enumerate(CORNERS.tolist()):
-        words = f"a{'₁₂₃'[k]}: R = {rewards[k]:g}".replace("-", "−")
+        words = f"a{'₁₂₃'[k]}: R = {rewards[k]:g}"
         triangle.text(x, y - 0.07 if y == 0 else y + 0.07, words, "strong")
     triangle.line(places, "alt thin")
     for step in drawn:

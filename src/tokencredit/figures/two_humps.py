@@ -67,7 +67,7 @@ def draw(L, centre, width, sampler):
     mine = hump(centre, width).exp().tolist()
     chances.line(list(zip(PLACES.tolist(), mine, strict=True)), "ink")
     chances.drag(x=("centre", CENTRES))
-    chances.grip((centre, 0), x=("centre", CENTRES))
+    chances.grip((centre, 0.018), x=("centre", CENTRES))
     top = 0.5
     shares = Plot(
         x=(0, 40),

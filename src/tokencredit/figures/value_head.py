@@ -32,6 +32,8 @@ def draw(L, answer, trained):
         plot.text(-2.05, y, words, "quiet", align="left")
     plot.line([(-0.5, BARS), (size - 0.5, BARS)], "old thin")
     plot.line([(-0.5, BARS + HEIGHT), (size - 0.5, BARS + HEIGHT)], "old thin dashed")
+    plot.text(-0.6, BARS, "0", "quiet", align="right")
+    plot.text(-0.6, BARS + HEIGHT, "1", "quiet", align="right")
     for k, word in enumerate(response):
         plot.text(k, 0.1, "…?" if k == 0 else response[k - 1], "strong boxed")
         plot.arrow(k, 0.5, k, 0.8, "old thin")
