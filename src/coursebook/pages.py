@@ -139,7 +139,7 @@ def summary(cell: dict, lang: str) -> str:
 
     It is plain text: backticks go.
 
-    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# 和为一 | `x` sums to 1"}
+    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# `x` 和为一 | `x` sums to 1"}
     >>> summary(cell, "en")
     '✓ x sums to 1'
     """
