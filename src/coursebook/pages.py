@@ -139,9 +139,9 @@ def summary(cell: dict, lang: str) -> str:
 
     It is plain text: backticks go.
 
-    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# `x` 和为一 | `x` sums to 1"}
+    >>> cell = {"metadata": {"tags": ["checked"]}, "source": "# `x` 是一 | `x` is 1"}
     >>> summary(cell, "en")
-    '✓ x sums to 1'
+    '✓ x is 1'
     """
     lines = [line for line in text_of(cell).splitlines() if line.strip()]
     if "checked" in tags(cell):
