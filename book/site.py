@@ -134,7 +134,8 @@ def _build(root: Path, out: Path, clean: bool) -> int:
         old.unlink()
     pack(out)
     templates = jinja2.FileSystemLoader(root / "book" / "_templates")
-    words = {"editions": landing(config), "pick": pick}
+    there = {page.stem for page in out.glob("*/book/*.html")}
+    words = {"editions": landing(config), "pick": pick, "there": there}
     for name, template in (("index", "landing"), ("404", "404")):
         page = jinja2.Environment(loader=templates).get_template(f"{template}.html")
         (out / f"{name}.html").write_text(page.render(words), encoding="utf-8")
