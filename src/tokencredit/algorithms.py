@@ -158,7 +158,7 @@ GRPO = replace(
 REINFORCE_PP = replace(
     PPO,
     name="REINFORCE++",
-    paper="Hu 2025, with a group baseline",
+    paper="Hu et al. 2025, with a group baseline",
     url="https://arxiv.org/abs/2501.03262",
     parent="PPO",
     credit="sequence",
@@ -173,7 +173,7 @@ REINFORCE_PP = replace(
         "credit": "outcome reward for the whole response",
         "advantage": "REINFORCE++-baseline: minus the mean of the group",
         "whiten": "over the whole batch, not the group; eps as verl 0.9.1",
-        "kl_coef": "OpenRLHF 0.11.2 default of init_kl_coef",
+        "kl_coef": "OpenRLHF 0.11.2 default of kl.init_coef",
         "kl_estimator": "REINFORCE++-baseline: k2",
         "kl_in": "REINFORCE++-baseline: in the loss",
         "value_coef": NO_CRITIC,

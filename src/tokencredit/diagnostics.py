@@ -384,7 +384,10 @@ DIAGNOSTICS = {
     "explained_variance": Diagnostic(
         explained_variance,
         "1 - var(R - V) / var(R)",
-        {"zh": "从 0 升到 0.5 以上", "en": "rises from 0 to above 0.5"},
+        {
+            "zh": "从 0 升起，升多高看任务",
+            "en": "rises from 0, how far depends on the task",
+        },
         {
             "zh": "负数：价值网络不如常数，目标用错（如白化后的优势）或学习率太大",
             "en": "negative: the critic is worse than a constant; wrong target (such "
@@ -440,14 +443,15 @@ DIAGNOSTICS = {
         no_gradient_share,
         "share of tokens with A != 0 and dL/dlog pi = 0",
         {
-            "zh": "第一步为 0；之后 0.01 到 0.3；GSPO 在论文的范围下可达 0.8",
-            "en": "0 on the first step; then 0.01 to 0.3; up to 0.8 for GSPO with the "
+            "zh": "第一步为 0；之后 0.01 到 0.3；GSPO 在论文的范围下可达 0.95",
+            "en": "0 on the first step; then 0.01 to 0.3; up to 0.95 for GSPO with the "
             "paper's range",
         },
         {
-            "zh": "第一步就大于 0：掩码、比率或裁剪范围用错；接近 1：什么也学不到",
+            "zh": "第一步就大于 0：掩码、比率或裁剪范围用错；接近 1 而不是 GSPO："
+            "几乎什么也学不到",
             "en": "above 0 on the first step: a wrong mask, ratio or clip range; near "
-            "1: nothing is learned",
+            "1, and not GSPO: hardly anything is learned",
         },
     ),
     "reference_distance": Diagnostic(
