@@ -9,9 +9,10 @@ differently, sampled responses differ after a few iterations; what the figures s
 not.
 
 The second writes five policies into FOLDER and prints how they write beside those that
-are stored. Over fourteen hundred updates the last bits of a processor grow into other
-weights with the same habits. Every run of the lab begins with the stored ones: put
-others in their place, and all of it has to run again.
+are stored. The recipe of the stored ones was not kept; this one was found by comparing
+the sizes of weights and the habits, and its policies have other weights. Every run of
+the lab begins with the stored ones: put others in their place, and all of it has to run
+again.
 """
 
 import argparse

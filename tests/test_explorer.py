@@ -29,12 +29,13 @@ from explorer import (
     short,
     show_strip,
     strip,
+    tile,
     words_of,
 )
 from explorer import page as pages
 from explorer.drawing import is_a
 from explorer.live import READER, widget
-from explorer.paint import paint, picture
+from explorer.paint import TONES, paint, picture
 from explorer.record import encode, record
 
 EXAMPLE = explorer_example.FIGURE
@@ -425,6 +426,21 @@ def test_every_part_has_a_painter_and_the_picture_is_small():
     assert data.startswith(PNG) and len(data) <= 20_000
     assert data == picture(EXAMPLE), "the same on every run"
     assert paint(h("div", h("p", "unknown parts"), cls="new")).startswith(PNG)
+
+
+def test_pictures_and_pages_have_the_same_shades_of_ink():
+    css = (pages.STATIC / "explorer.css").read_text(encoding="utf-8")
+    mixed = re.findall(
+        r"\.(\w+) { --k: color-mix\(in srgb, var\(--tc-ink\) (\d+)%", css
+    )
+    assert {name: int(share) / 100 for name, share in mixed} == {
+        name: share for name, share in TONES.items() if share < 1
+    }
+
+
+def test_what_is_read_aloud_joins_an_index_to_its_symbol():
+    tree = h("div", tile("log π_old", "0.5"))
+    assert pages.readout(tree) == "log πold 0.5"
 
 
 def test_an_output_in_git_holds_a_picture_text_and_a_reference():

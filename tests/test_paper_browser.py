@@ -201,3 +201,16 @@ def test_every_page_links_to_the_file(small, scripts):
     for name, up in (("chapters/05_a", "../../"), ("book/index", "../../")):
         text = (small / "en" / f"{name}.html").read_text(encoding="utf-8")
         assert text.count(f'<a href="{up}book-en.epub">EPUB</a>') == 1
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_every_page_of_the_book_can_be_bound(folder, scripts, lang):
+    """What a page must not have in an EPUB is cut out of it, or becomes a picture."""
+    pdf, epub = scripts
+    names = pdf.pages(ROOT)
+    for name in names:
+        part = pdf.article(folder / lang, name, {*names})
+        for drawn in part.select(f"{epub.DRAWN}, .katex"):
+            drawn.decompose()
+        left = part.select("script, iframe, object, svg, input, style")
+        assert left == [], f"{name}: {str(left[0])[:200]}"

@@ -4,6 +4,7 @@ A generated page is a short ``.md`` page that ends in one such directive; the fa
 stay in the one place where they are kept, and nothing generated is committed.
 """
 
+import inspect
 from pathlib import Path
 
 import editions
@@ -22,6 +23,7 @@ class Generated(SphinxDirective):
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
+        self.depends_on(inspect.getfile(type(self)))
         english = headings(self.markdown(SOURCE))
         before = sum("slug" in s for s in self.state.document.findall(nodes.section))
         titles = editions.titles[self.env.docname]
@@ -43,7 +45,7 @@ class Generated(SphinxDirective):
         found = self.env.found_docs
         return [path for path in notebooks if f"chapters/{path.stem}" in found]
 
-    def depends_on(self, path: Path) -> None:
+    def depends_on(self, path: Path | str) -> None:
         """Rebuild the page when `path` changes."""
         self.env.note_dependency(str(path))
 

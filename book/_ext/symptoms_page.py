@@ -149,9 +149,9 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
         )
     ask = pick(ASK, lang)
     return (
+        f'<nav class="finder" aria-label="{ask}">'
         f"<style>{hidden}{{display:none}}</style>"
-        f'<nav class="finder" aria-label="{ask}"><fieldset><legend>{ask}</legend>'
-        f"{radios}</fieldset>{''.join(boxes)}</nav>"
+        f"<fieldset><legend>{ask}</legend>{radios}</fieldset>{''.join(boxes)}</nav>"
     )
 
 
@@ -164,6 +164,7 @@ class Sketches(SphinxTransform):
         if self.env.docname != PAGE:
             return
         self.env.note_dependency(str(CURVES))
+        self.env.note_dependency(__file__)
         drawn, lang, groups = curves(), self.config.edition, {}
         for section in self.document.findall(nodes.section):
             if rows := drawn.pop(anchor := section["ids"][0], None):

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from explorer.drawing import Dial, Drawing, is_a, load
 from explorer.record import encode, record
-from explorer.tree import h, html, subscripts, words_of
+from explorer.tree import h, html, subscripts
 from explorer.words import LANGUAGES, FigureError, Language
 
 UID = "EXPLORERID"
@@ -101,7 +101,7 @@ def readout(live: Element) -> str:
             said += [child for child in parent if child.tag == "strong"]
         elif is_a(parent, "ex-end"):
             said += [child for child in parent if child.tag != "button"]
-    return " ".join(words_of(element) for element in said)
+    return " ".join("".join(element.itertext()) for element in said)
 
 
 def control(dial: Dial, L: Language, says: str) -> Element:

@@ -85,7 +85,7 @@ def draw(L, step):
         says=says,
         tiles=[
             tile(
-                L("策略 π", "policy π"),
+                L("策略 π_θ", "policy π_θ"),
                 moves
                 if update
                 else (L("写回答", "writes") if step in (0, LAST) else idle),
@@ -99,7 +99,7 @@ def draw(L, step):
                 "",
             ),
             tile(
-                L("旧的 log π", "old log π"),
+                "log π_old",
                 L("存下", "stored") if step in (0, LAST) else fixed,
                 "",
             ),
