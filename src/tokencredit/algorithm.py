@@ -12,6 +12,7 @@ Each takes an algorithm and tensors by name; `**batch.tensors()` hands over a ba
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -119,6 +120,7 @@ class Algorithm:
         return "sampler_log_probs" in parameters(self.loss)
 
 
+@functools.cache
 def parameters(stage: Callable) -> Mapping[str, inspect.Parameter]:
     """What a stage names, in order."""
     return inspect.signature(stage).parameters
