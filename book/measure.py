@@ -122,21 +122,39 @@ def _axe_script() -> str:
 
 
 CONTRAST = "color-contrast"  # nearly all of axe's time
-# Letters of a formula have the colour of their text, code has one per class and
-# ground: of a page's formulas the first is measured, of its listings those that show
-# something new.
+# A contrast is that of a colour, a size and a weight on a ground. So of the blocks of
+# text, and of the words in them, those are measured that show something new; and of
+# the formulas one, because their letters have the colour of their text.
 ALIKE = """() => {
-  const shown = new Set(), formulas = [...document.querySelectorAll(".katex")];
-  const repeats = (pre) => {
-    const ground = getComputedStyle(pre.parentElement).backgroundColor;
-    const spans = [...pre.querySelectorAll("span[class]")];
-    const all = spans.map((s) => `${s.className} on ${ground}`);
-    const known = all.every((name) => shown.has(name));
-    all.forEach((name) => shown.add(name));
-    return known;
+  const BLOCKS = "p, li, dt, dd, td, th, pre, h1, h2, h3, h4, figcaption, summary";
+  const grounds = new Map([[null, ""]]);
+  const every = (selector) => [...document.querySelectorAll(selector)];
+  const ground = (e) => {
+    if (!grounds.has(e)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(e);
+      const own = `${backgroundColor} ${backgroundImage} ${opacity}`;
+      const bare = own === "rgba(0, 0, 0, 0) none 1";
+      grounds.set(e, (bare ? "" : `${own} on `) + ground(e.parentElement));
+    }
+    return grounds.get(e);
   };
-  const listings = [...document.querySelectorAll(".highlight pre")].filter(repeats);
-  for (const e of [...listings, ...formulas.slice(1)]) e.dataset.alike = "";
+  const look = (e) => {
+    const { color, fontSize, fontWeight } = getComputedStyle(e);
+    return `${color} ${fontSize} ${fontWeight} on ${ground(e)}`;
+  };
+  const speaks = (e) => [...e.childNodes].some((n) => n.nodeName === "#text");
+  const looks = (e) => [e, ...e.querySelectorAll("*")].filter(speaks).map(look);
+  const skip = (elements) => {
+    const shown = new Set();
+    for (const e of elements) {
+      const all = looks(e);
+      if (all.every((name) => shown.has(name))) e.dataset.alike = "";
+      all.forEach((name) => shown.add(name));
+    }
+  };
+  every(".katex-html").slice(1).forEach((e) => e.remove());
+  skip(every(BLOCKS).filter((e) => !e.querySelector(BLOCKS)));
+  skip(every("body *").filter((e) => !e.closest("[data-alike]") && !e.children.length));
 }"""
 
 
@@ -146,6 +164,7 @@ def axe(page, *, rules: str = "all") -> list[str]:
     `rules` says which are asked: "all", "contrast" (alone) or "structure" (all others).
     """
     page.evaluate(_axe_script())
+    page.evaluate(ALIKE)
     options = {"resultTypes": ["violations"]}
     scope = {"include": [["html"]]}
     found = []
@@ -153,7 +172,6 @@ def axe(page, *, rules: str = "all") -> list[str]:
         without = options | {"rules": {CONTRAST: {"enabled": False}}}
         found += page.evaluate("a => axe.run(...a)", [scope, without])["violations"]
     if rules != "structure":
-        page.evaluate(ALIKE)
         alone = options | {"runOnly": [CONTRAST]}
         scope["exclude"] = [["[data-alike]"]]
         found += page.evaluate("a => axe.run(...a)", [scope, alone])["violations"]
@@ -217,11 +235,12 @@ def visit(
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )
-        out.axe = axe(page, rules=check)
     width = "document.documentElement.scrollWidth - innerWidth"
     out.overflow = page.evaluate(width)
     if shot:
         page.screenshot(path=shot, full_page=True)
+    if check:  # last: it takes formulas out
+        out.axe = axe(page, rules=check)
     context.close()
     return out
 
