@@ -490,7 +490,7 @@ def with_critic(algorithm: Algorithm, *, credit: str = "token") -> Algorithm:
 
 
 def with_turn_groups(algorithm: Algorithm) -> Algorithm:
-    """The same algorithm with credit per turn inside the group, no critic 组内按轮计分.
+    """The same algorithm with credit per turn in the group, no critic 逐轮次的组标准化.
 
     Args:
         algorithm: an entry of ALGORITHMS without a critic.

@@ -134,7 +134,8 @@ def explained_variance(values: PerToken, returns: PerToken, mask: TokenMask) -> 
 
         1 - var(R - V) / var(R)
 
-    Limits: 1 for a perfect critic, 0 for a constant one, negative for one that is worse
+    Limits: 1 where returns and values differ by a constant (the exact critic of a
+    random outcome gets less), 0 for a constant critic, negative for one that is worse
     than a constant. Equal returns leave nothing to explain: 0.
 
     Args:
@@ -443,8 +444,8 @@ DIAGNOSTICS = {
         no_gradient_share,
         "share of tokens with A != 0 and dL/dlog pi = 0",
         {
-            "zh": "第一步为 0；之后 0.01 到 0.3；GSPO 在论文的范围下可达 0.95",
-            "en": "0 on the first step; then 0.01 to 0.3; up to 0.95 for GSPO with the "
+            "zh": "第一步为 0；之后 0.01 到 0.3；GSPO 在论文的范围下可达 0.97",
+            "en": "0 on the first step; then 0.01 to 0.3; up to 0.97 for GSPO with the "
             "paper's range",
         },
         {

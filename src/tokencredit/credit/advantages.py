@@ -190,7 +190,7 @@ def group_turns(
     scale: bool = True,
     eps: float = 1e-6,
 ) -> PerToken:
-    """Group-relative credit per turn 轮级组相对优势, without a critic.
+    """Group-relative credit per turn 逐轮次的组标准化, without a critic.
 
         z = (r - mean) / (std + eps)   over all turns of all episodes of the group
         A_{i,t} = sum of z over the turns of episode i that end at or after t

@@ -42,7 +42,7 @@ def dynamic_sampling(rewards: PerSequence, groups: GroupIds) -> SequenceMask:
 def top_variance(
     rewards: PerSequence, groups: GroupIds, *, keep: float = 0.25
 ) -> SequenceMask:
-    """StarPO-S's filter 方差过滤 (2504.20073): the groups of largest reward std.
+    """StarPO-S's filter 轨迹过滤 (2504.20073): the groups of largest reward std.
 
         kept groups = max(1, int(keep * number of groups))
 

@@ -1,4 +1,4 @@
-"""StarPO-S (方差过滤): the groups that the filter keeps, and the signal in them."""
+"""StarPO-S (轨迹过滤): the groups that the filter keeps, and the signal in them."""
 
 import functools
 

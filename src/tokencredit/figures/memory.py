@@ -244,9 +244,10 @@ FIGURE = Figure(
         ),
     ],
     note=(
-        "左图的尺子放不下时整体缩小一半，卡的灰底随之变窄。没有算激活和 KV 缓存。",
+        "左图的尺子放不下时整体缩小一半，卡的灰底随之变窄。"
+        "没有算激活、logits 和 KV 缓存。",
         "Where the left drawing is too small it zooms out by two, and the card shrinks "
-        "with it. Activations and KV cache are not counted.",
+        "with it. Activations, logits and KV cache are not counted.",
     ),
     wide=True,
 )

@@ -26,7 +26,7 @@ class Dials:
             up to that of the step, whatever the split. None: all at once.
         optimizer: one of OPTIMIZERS, "adam" or plain gradient steps, "sgd".
         lr: of the optimizer.
-        max_grad_norm: a longer gradient is scaled down to this.
+        max_grad_norm: a gradient with a larger norm is scaled down to this.
         temperature: of sampling, and so of training.
         refresh: the sampler takes over the policy's weights every this many rounds;
             above 1 its responses are stale.

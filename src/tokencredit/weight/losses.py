@@ -280,7 +280,7 @@ def dppo_loss(
         ValueError: shapes differ, not float, a difference outside [0, 1].
 
     Easy to break: the paper's pi_old is the sampler's probability, not one computed
-        again by the trainer.
+    again by the trainer.
 
     >>> new, old = torch.tensor([[0.04, 0.9]]), torch.tensor([[0.01, 0.7]])
     >>> ratio = (new / old).log()

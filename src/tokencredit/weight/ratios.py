@@ -64,8 +64,8 @@ def sequence_log_ratio(
     Raises:
         ValueError: shapes differ, not float, mask not bool.
 
-    Easy to break: the clip range is a thousand times smaller (3e-4, 4e-4), and the
-        aggregation must be per sequence.
+    Easy to break: the clip range is some 700 times smaller (3e-4, 4e-4), and the
+    aggregation must be per sequence.
 
     >>> new, old = torch.tensor([[-1.0, -2.0]]), torch.tensor([[-1.5, -2.0]])
     >>> sequence_log_ratio(new, old, torch.tensor([[True, True]]))

@@ -15,7 +15,7 @@ from tokencredit.weight.aggregate import AGGREGATIONS
 
 
 class RowTrainer(GRPOTrainer):
-    """TRL's trainer with the loss of an entry of ALGORITHMS, and of it only that.
+    """TRL's trainer with the loss of an entry of ALGORITHMS.
 
     Args:
         algorithm: its loss, ratio, clip range, entropy bonus and aggregation are used,
