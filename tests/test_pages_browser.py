@@ -118,6 +118,21 @@ def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, 
     assert picture.evaluate(seen)
 
 
+def test_the_chosen_preset_comes_into_view_and_the_page_stays(folder, page):
+    opened(page, folder, "en/chapters/09_aggregation", 390, 844)
+    rows = page.locator(".ex-presets")
+    wide = [row for row in rows.all() if row.evaluate("e => e.scrollWidth > 390")]
+    for row in wide:
+        figure, last = row.locator("xpath=ancestor::*[@data-xp]"), row.locator("button")
+        y = page.evaluate("scrollY")
+        figure.evaluate("(e, set) => e.set(set)", last.last.get_attribute("data-set"))
+        page.wait_for_function("e => e.scrollLeft > 0", arg=row.element_handle())
+        box = last.last.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        assert page.evaluate("scrollY") == y
+    assert wide
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_questions_of_the_bank_stand_in_one_column_and_their_tags_in_another(
     folder, page, width
