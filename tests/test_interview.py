@@ -87,7 +87,8 @@ def test_the_bank_says_a_level_once_and_the_chapter_of_every_question(lang):
     names = {row["number"]: row[lang] for row in plan(ROOT)}
     for section in sections:
         found = re.findall(
-            r'data-chapter="(\d+)".*?<summary>(.*?) <small>(.*?)</small>', section
+            r'data-chapter="(\d+)".*?<summary><span>(.*?)</span> <small>(.*?)</small>',
+            section,
         )
         assert len(found) == section.count("<details") > 20
         for number, question, tag in found:

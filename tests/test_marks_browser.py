@@ -100,10 +100,11 @@ def test_setup_and_checks_are_one_line_that_opens(built, page, lang, setup, chec
         assert cell.locator("pre").is_visible()
 
 
-def test_a_cell_that_only_draws_shows_no_code(built, page):
+def test_a_cell_that_only_draws_shows_no_code_and_stands_before_the_setup(built, page):
     page.goto(address(built))
-    cell = page.locator(".cell.tag_picture")
+    cell, setup = page.locator(".cell.tag_picture"), page.locator(".cell.tag_setup")
     assert cell.locator(".cell_output").is_visible()
+    assert cell.bounding_box()["y"] < setup.bounding_box()["y"]
     assert cell.locator(".cell_input").count() == 0
 
 

@@ -20,6 +20,30 @@ EDGES = """() => {
 }"""
 CUT = """() => [...document.querySelectorAll("article pre")]
   .filter((pre) => pre.scrollWidth > pre.clientWidth).map((pre) => pre.innerText)"""
+LINES = """() => [...document.querySelectorAll("article table.table :is(td, th)")]
+  .map((cell) => {
+    const text = document.createRange(), { lineHeight } = getComputedStyle(cell);
+    text.selectNodeContents(cell);
+    return text.getBoundingClientRect().height / parseFloat(lineHeight);
+  })"""
+NUMBERED = """() => [...document.querySelectorAll("div.math.display:has(> .eqno)")]
+  .map((box) => {
+    const [formula, number] = box.children, edges = (e) => e.getBoundingClientRect();
+    return {
+      cut: formula.scrollWidth - formula.clientWidth,
+      room: box.clientWidth - formula.clientWidth,
+      right: edges(box).right - edges(box.lastElementChild).right,
+      under: edges(number).top >= edges(formula).bottom - 1,
+    };
+  })"""
+SNIPPETS = """() => {
+  const plain = (text) => text.replace(/\\s|^…|…$/g, "");
+  const said = BOOK_INDEX.flatMap(([, sections]) => sections.map((s) => s[3]));
+  const blocks = said.flatMap((text) => text.split("\\n")).map(plain);
+  return [...document.querySelectorAll("#search-results li p")]
+    .map((p) => plain(p.textContent))
+    .filter((text) => !blocks.some((block) => block.includes(text)));
+}"""
 
 
 def opened(page, folder, name: str, width: int = 1440, height: int = 900):
@@ -52,6 +76,96 @@ def test_the_start_page_is_full_below_the_fold_and_cuts_no_code(folder, page, la
     kind, loop, read, run, cite = boxes
     assert kind["y"] == loop["y"] < read["y"] < run["y"] == cite["y"]
     assert kind["x"] == read["x"] == run["x"] < loop["x"] == cite["x"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_title_of_the_hero_is_level_with_the_headline(folder, page, lang):
+    opened(page, folder, f"{lang}/book/index")
+    title, headline = (
+        page.locator(f"article {css}").first.bounding_box()["y"]
+        for css in (".ex-title", "h1:visible")
+    )
+    bar = page.locator(".bd-header-article").bounding_box()
+    assert title - bar["y"] - bar["height"] > 12
+    assert title == pytest.approx(headline, abs=8)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("chapter", ["09_aggregation", "14_agents"])
+def test_tables_formulas_and_code_have_the_room_there_is(folder, page, lang, chapter):
+    opened(page, folder, f"{lang}/chapters/{chapter}", 390, 844)
+    assert max(page.evaluate(LINES)) < 7.5
+    formulas = page.evaluate(NUMBERED)
+    assert any(one["under"] for one in formulas)
+    for one in formulas:
+        assert one["right"] == pytest.approx(0, abs=8), one
+        assert one["cut"] <= 0 or (one["under"] and one["room"] == 0), one
+    opened(page, folder, f"{lang}/chapters/{chapter}")
+    assert page.evaluate(CUT) == []
+
+
+def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, page):
+    opened(page, folder, "en/chapters/10_dapo")
+    picture = page.locator(".predicted figure").first
+    seen = "e => e.checkVisibility({ opacityProperty: true })"
+    assert page.locator(".covered figure").count() and not picture.evaluate(seen)
+    page.emulate_media(media="print", reduced_motion="reduce")
+    assert picture.evaluate(seen)
+    page.emulate_media(media="screen")
+    assert not picture.evaluate(seen)
+    for box in page.locator(".predict").all():
+        box.locator("button").first.click()
+    assert picture.evaluate(seen)
+
+
+def test_the_chosen_preset_comes_into_view_and_the_page_stays(folder, page):
+    opened(page, folder, "en/chapters/09_aggregation", 390, 844)
+    rows = page.locator(".ex-presets")
+    wide = [row for row in rows.all() if row.evaluate("e => e.scrollWidth > 390")]
+    for row in wide:
+        figure, last = row.locator("xpath=ancestor::*[@data-xp]"), row.locator("button")
+        y = page.evaluate("scrollY")
+        figure.evaluate("(e, set) => e.set(set)", last.last.get_attribute("data-set"))
+        page.wait_for_function("e => e.scrollLeft > 0", arg=row.element_handle())
+        box = last.last.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        assert page.evaluate("scrollY") == y
+    assert wide
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_questions_of_the_bank_stand_in_one_column_and_their_tags_in_another(
+    folder, page, width
+):
+    opened(page, folder, "en/book/interview", width)
+    rows = page.locator("details.qa:visible > summary")
+    left, tags = (
+        rows.locator(part).evaluate_all(
+            "all => all.map((e) => e.getBoundingClientRect())"
+            ".map(({ left, right }) => [left, right])"
+        )
+        for part in ("> span", "> small")
+    )
+    assert len(left) == len(tags) == rows.count()
+    assert len({round(x) for x, _ in left}) == 1
+    assert len({round(tag[width > 600]) for tag in tags}) == 1
+
+
+def test_the_dialog_shows_where_the_words_are(folder, page):
+    opened(page, folder, "en/book/zoo")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("dual clip")
+    page.wait_for_function("document.querySelectorAll('#search-hits > a').length > 1")
+    for hit in page.locator("#search-hits > a").all()[:-1]:
+        assert hit.locator("mark").count(), hit.inner_text()
+        assert len(hit.inner_text()) < 300
+
+
+@pytest.mark.parametrize(("lang", "query"), [("zh", "GRPO"), ("en", "clip")])
+def test_a_snippet_is_of_one_paragraph_or_of_one_row(folder, page, lang, query):
+    page.goto(f"{(folder / lang / 'search.html').as_uri()}?q={query}")
+    page.wait_for_selector("#search-results li a")
+    assert page.evaluate(SNIPPETS) == []
 
 
 def test_the_dialog_shows_the_first_hits_while_one_types(folder, page):

@@ -12,8 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from book_search import blocks
 from carry import install_cell
 from course import plan
+from docutils import nodes
 from fontTools.ttLib import TTFont
 from katex_math import render, shown
 
@@ -286,6 +288,14 @@ def test_the_search_index_holds_the_sentences_of_each_section(built):
         ["", 1, "5 优势", "由 (⋯) 得 A_t，降低方差。见后文。"],
         ["by-hand", 2, "手算", "一句话。又一句。"],
     ]
+
+
+def test_the_rows_of_a_table_are_searched_after_the_prose():
+    cells = [nodes.entry("", nodes.paragraph(text=name)) for name in ("one", "1")]
+    group = nodes.tgroup("", nodes.tbody("", nodes.row("", *cells)))
+    table, prose = nodes.table("", group), nodes.paragraph(text="Then prose.")
+    section = nodes.section("", table, nodes.container("", prose))
+    assert blocks(section) == ["Then prose.", "one · 1"]
 
 
 def test_the_site_passes_its_own_checks(built):

@@ -3,10 +3,12 @@
 import doctest
 import json
 import re
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
-from symptoms_page import QUANTITIES, SHAPES, curves, finder, sketch
+from symptoms_page import ENDS, QUANTITIES, SHAPES, across, curves, finder, sketch
 
 from coursebook.pages import headings, pieces, slug
 from tokencredit.lab import responses, where
@@ -32,8 +34,28 @@ def test_every_shape_is_drawn_inside_its_box_and_by_somebody():
     used = {row["shape"] for rows in curves().values() for row in rows}
     assert used == set(SHAPES)
     for name, shape in SHAPES.items():
-        heights = [shape(k / 48) for k in range(49)]
+        heights = [shape(ENDS.get(name, 1) * k / 48) for k in range(49)]
         assert -0.05 <= min(heights) and max(heights) <= 1.05, name
+
+
+def test_no_two_symptoms_look_alike():
+    drawn = {
+        name: [[SHAPES[row["shape"]](k / 48) for k in range(49)] for row in rows]
+        for name, rows in curves().items()
+    }
+    for (one, a), (other, b) in combinations(drawn.items(), 2):
+        apart = len(a) != len(b) or np.abs(np.subtract(a, b)).max() > 0.2
+        assert apart, f"{one}, {other}"
+
+
+def test_a_curve_that_breaks_off_ends_in_a_cross():
+    assert sketch(curves()["the-kl-is-nan-or-infinite"], "en").count("<path") == 1
+    assert "<path" not in sketch(curves()["the-reward-never-rises"], "en")
+
+
+@pytest.mark.parametrize("cards", range(6, 30))
+def test_no_card_of_the_index_stands_alone_in_a_row(cards):
+    assert cards % across(cards) != 1
 
 
 def test_a_sketch_names_its_curves_in_the_language_of_the_page():

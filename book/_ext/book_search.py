@@ -114,14 +114,16 @@ def words(node: nodes.Node) -> str:
 
 
 def blocks(node: nodes.Element) -> list[str]:
-    """Return the blocks of prose in a section, without those of its subsections."""
-    found = []
+    """Return the blocks of a section, without those of its subsections: prose, rows."""
+    found, rows = [], []
     for child in node.children:
         if isinstance(child, BLOCKS):
-            found.append(" ".join(words(child).split()))
+            into = rows if isinstance(child, nodes.row) else found
+            into.append(" ".join(words(child).split()))
         elif isinstance(child, nodes.Element) and not isinstance(child, SKIP):
-            found += blocks(child)
-    return [text for text in found if text]
+            into = rows if isinstance(child, nodes.table) else found
+            into += blocks(child)
+    return [text for text in found + rows if text]
 
 
 def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:

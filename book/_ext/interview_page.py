@@ -70,7 +70,7 @@ class InterviewBank(Generated):
                 bank[level].append(
                     f'<details class="qa" data-level="{level}" '
                     f'data-chapter="{number}" data-key="{key}">'
-                    f"<summary>{question.removeprefix(f'{level} · ')} "
+                    f"<summary><span>{question.removeprefix(f'{level} · ')}</span> "
                     f"<small>{number} {names[number]}</small></summary>\n\n"
                     f"{moved(answer, path.name).strip()}\n\n"
                     f"→ [](../chapters/{path.name})\n\n</details>\n"

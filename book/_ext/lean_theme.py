@@ -4,12 +4,16 @@ The theme ships 540 KB (gzipped) of icons as JavaScript; the page template leave
 script out, and here the icon font is cut to the icons in use and the style sheet to
 their rules. The theme's script measures every code cell while a page loads, which lays
 out all of the page at once; here it finds none, and `book.js` does that work as parts
-come into view. Files that no page asks for are not published.
+come into view. Files that no page asks for are not published. Cells of tables that hold
+more than a few words are marked, and the style sheet gives them room on a phone.
 """
 
 import re
 from pathlib import Path
+from unicodedata import east_asian_width
 
+from book_search import words
+from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
@@ -30,6 +34,11 @@ FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
 RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 SCRIPT = "scripts/pydata-sphinx-theme.js"
 MEASURED = re.compile(r'document\.querySelectorAll\(\["pre",[^]]*\]\.join\(", "\)\)')
+SIZES = {
+    "sentences": 40,
+    "sentence": 24,
+    "phrase": 10,
+}  # em of a cell's text, in one line
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 
@@ -68,6 +77,14 @@ def trim(app: Sphinx, error: Exception | None) -> None:
     css.write_text(re.sub(r"/\*# sourceMappingURL=.*?\*/", "", rules), encoding="utf-8")
 
 
+def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Mark the cells of tables that hold a phrase, a sentence, or more."""
+    for cell in doctree.findall(nodes.entry):
+        text = words(cell)
+        size = sum(1 if east_asian_width(c) in "WF" else 0.5 for c in text)
+        cell["classes"] += [name for name, em in SIZES.items() if size > em][:1]
+
+
 ARIA = (  # what docutils and MyST-NB write and axe-core rejects
     (' role="doc-biblioentry"', ""),
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),
@@ -84,6 +101,7 @@ def clean_aria(app: Sphinx, page: str, template: str, context: dict, doctree) ->
 
 
 def setup(app: Sphinx) -> dict:
+    app.connect("doctree-resolved", mark_cells)
     app.connect("html-page-context", clean_aria)
     app.connect("build-finished", trim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,8 @@
 A pair of prose cells tagged ``predict`` becomes a question with buttons; `book.js`
 blurs the output of the next code cell until one is chosen (without a script and in
 print all is to be seen). Beside the number of an equation that a cell `holds` stands a
-✓ that leads to the cell. What the marks mean stands in ``coursebook.marks``.
+✓ that leads to the cell. What the marks mean stands in ``coursebook.marks``. The setup,
+which a notebook runs first, stands on the page after the chapter's picture.
 ``dropdown`` folds a side road.
 """
 
@@ -93,17 +94,24 @@ class Marks(SphinxTransform):
     default_priority = 880
 
     def apply(self) -> None:
-        held, asked = {}, []
+        held, asked, setups = {}, [], []
         for node in self.document.findall(nodes.Element):
             if isinstance(node, prediction):
                 asked.append(node)
             elif node.get("nb_element") == "cell_code":
                 for label in node["cell_metadata"].get("holds", []):
                     held.setdefault(label, node)
+                if "tag_setup" in node["classes"]:
+                    setups.append(node)
                 last = node[-1].get("nb_element") if node.children else ""
                 if asked and last == "cell_code_output":
                     asked.pop()
                     node["classes"].append("predicted")
+        for cell in setups:
+            picture = cell.next_node(descend=False, siblings=True)
+            if picture is not None and "tag_picture" in picture["classes"]:
+                cell.parent.insert(cell.parent.index(picture) + 1, cell)
+                cell.parent.remove(cell)
         for box in asked:
             log.warning("no output of a cell answers this prediction", location=box)
         for equation in self.document.findall(nodes.math_block):

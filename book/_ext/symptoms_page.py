@@ -59,10 +59,21 @@ SHAPES = {  # over training from 0 to 1; heights from 0 to 1
     "drift_too": lambda t: 0.13 + 0.6 * t + 0.03 * noise(t + 1),
     "high_noise": lambda t: 0.72 + 0.08 * noise(t),
     "low_noise": lambda t: 0.3 + 0.06 * noise(t + 2),
-    "around_zero": lambda t: 0.08 + 0.1 * noise(t),
+    "around_zero": lambda t: 0.13 + 0.18 * noise(t),
     "wild": lambda t: 0.5 + 0.4 * noise(t),
     "spikes": lambda t: 0.3 + 0.6 * max(0.0, noise(t) - 0.55) / 0.45,
     "breaks": lambda t: 0.4 + 0.05 * noise(t) + (0.5 if t > 0.62 else 0) * (t - 0.62),
+    "overflows": lambda t: 0.05 + 0.02 * math.exp(6.5 * t),
+    "off_zero": lambda t: 0.45 + 0.4 * t,
+    "from_zero": lambda t: 0.03 + 0.4 * t,
+    "at_limit": lambda t: 0.83,
+    "noisy_fall": lambda t: 0.85 - 0.65 * t + 0.05 * noise(t),
+    "sinks": lambda t: 0.05 + 0.75 * math.exp(-4 * t),
+    "collapse": lambda t: 0.03 + 0.87 / (1 + math.exp(40 * (t - 0.25))),
+    "stalls": lambda t: min(0.4, 0.1 + 1.2 * t),
+    "parts": lambda t: 0.1 + 0.85 * (1 - math.exp(-4 * t)) - 0.6 * max(0.0, t - 0.2),
+    "stairs": lambda t: 0.05 + math.floor(8 * t) * 0.11,
+    "one_stair": lambda t: 0.05 if t < 0.9 else 0.16,
 }
 QUANTITIES = {
     "loss": "损失、梯度 | loss, gradient",
@@ -76,7 +87,8 @@ QUANTITIES = {
 }
 ASK = "日志里哪一样看着不对？ | What in the log looks wrong?"
 ALL = "全部 | all"
-ENDS = {"breaks": 0.7}  # where a curve stops, if before the end
+ENDS = {"breaks": 0.7, "overflows": 0.58}  # where a curve breaks off
+ACROSS = (8, 7, 6)  # cards in a row of the index, where a window is wide
 
 
 def curves() -> dict[str, list[dict]]:
@@ -95,6 +107,9 @@ def drawing(rows: list[dict], points: int) -> str:
             for t in steps
         )
         paths.append(f'<polyline class="{look}" points="{places}"/>')
+        if end < 1:
+            x, y = places.split()[-1].split(",")
+            paths.append(f'<path d="M{x},{y}m-4-6l8,12m0-12l-8,12"/>')
     return (
         f'<svg viewBox="-2 -3 {WIDTH + 4} {HEIGHT + 6}" preserveAspectRatio="none" '
         f'aria-hidden="true">{"".join(paths)}</svg>'
@@ -115,6 +130,11 @@ def sketch(rows: list[dict], lang: str) -> str:
         f'<div class="curve" aria-hidden="true">{drawing(rows, POINTS)}'
         f"<p>{names(rows, lang)}<i>{pick(SKETCH, lang)}</i></p></div>"
     )
+
+
+def across(cards: int) -> int:
+    """Return how many cards stand in a row, so that the last row is full or nearly."""
+    return min(ACROSS, key=lambda row: -cards % row)
 
 
 def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> str:
@@ -145,7 +165,7 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
             )
         boxes.append(
             f'<div data-of="{" ".join(every)}"><p>{escape(heading)}</p>'
-            f"<ul>{''.join(links)}</ul></div>"
+            f'<ul style="--across: {across(len(links))}">{"".join(links)}</ul></div>'
         )
     ask = pick(ASK, lang)
     return (

@@ -278,6 +278,21 @@
     }
   };
 
+  // Where the presets of a figure are wider than the screen, the chosen one comes into view,
+  // also when a link in the text chose it; the page itself stays.
+  const showChosen = () => {
+    const watch = new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        if (target.getAttribute("aria-pressed") !== "true") continue;
+        const row = target.parentElement, frame = row.getBoundingClientRect();
+        const { left, right } = target.getBoundingClientRect();
+        row.scrollLeft += Math.max(0, right - frame.right) - Math.max(0, frame.left - left);
+      }
+    });
+    for (const row of all(".ex-presets"))
+      watch.observe(row, { subtree: true, attributeFilter: ["aria-pressed"] });
+  };
+
   // What the search reads is large: it is asked for once somebody is about to search.
   const findWhileTyping = () => {
     const field = document.querySelector("#pst-search-dialog input");
@@ -307,6 +322,7 @@
     nameFormulas();
     showCards();
     markScrolling();
+    showChosen();
     findWhileTyping();
     unfoldForPrint();
     addEventListener("hashchange", unfold);

@@ -6,7 +6,7 @@
   const WORDS = SEARCH_WORDS;
   const HAN = /[\u3400-\u9fff]/;
   const HITS = 6, A_PAGE = 2; // in the dialog
-  const A_GROUP = 3, EXCERPT = 170; // on the page of results
+  const A_GROUP = 3, EXCERPT = 170, LINE = 45; // on the page of results, in the dialog
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const SOME = 5; // with fewer hits, a place with any of the words will do
@@ -85,16 +85,25 @@
     return { hits: [], wanted: whole };
   };
 
-  // The first sentence with a term, and its neighbours while there is room.
-  const excerpt = (text, wanted) => {
-    const sentences = text.split(/\n|(?<=[。！？])|(?<=[.!?])\s+/).filter((s) => s.trim());
-    const low = sentences.map(lower);
-    const hits = low.map((s) => wanted.filter((term) => places(s, term).length).length);
-    let at = hits.indexOf(Math.max(...hits)), said = sentences[at]?.trim() ?? "";
-    while (said && sentences[++at] && said.length + sentences[at].length < EXCERPT)
+  // The first sentence with most of the terms, and what follows in its block while there is
+  // room; a table comes row by row, after the prose.
+  const excerpt = (text, wanted, room = EXCERPT) => {
+    const blocks = text.split("\n").map((block) =>
+      block.split(/(?<=[。！？])|(?<=[.!?])\s+/).filter((s) => s.trim()));
+    const count = (s) => wanted.filter((term) => places(lower(s), term).length).length;
+    const most = Math.max(...blocks.flat().map(count));
+    const sentences = blocks.find((block) => block.some((s) => count(s) === most)) ?? [];
+    let at = sentences.findIndex((s) => count(s) === most), said = sentences[at]?.trim() ?? "";
+    while (said && sentences[++at] && said.length + sentences[at].length < room)
       said += (HAN.test(said.slice(-2)) || said.endsWith("。") ? "" : " ") + sentences[at].trim();
-    if (said.length > 2 * EXCERPT) said = said.slice(0, 2 * EXCERPT) + "…";
-    return said;
+    return said.length > 2 * room ? around(said, wanted, 2 * room) : said;
+  };
+
+  // What stands around the first term, of a sentence that is too long.
+  const around = (text, wanted, room) => {
+    const found = wanted.flatMap((term) => places(lower(text), term).slice(0, 1));
+    const from = Math.min(...found, text.length) > room - 30 ? Math.min(...found) - 30 : 0;
+    return (from ? "…" : "") + text.slice(from, from + room) + (from + room < text.length ? "…" : "");
   };
 
   const mark = (element, text, wanted) => {
@@ -191,7 +200,10 @@
       for (const hit of first) {
         const link = option(address(hit));
         mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
-        if (hit.section.level > 1 && hit.section.title !== hit.page.title) add(link, "small", { textContent: hit.page.title });
+        if (hit.section.level > 1 && hit.section.title !== hit.page.title)
+          mark(add(link, "small"), hit.page.title, wanted);
+        if (!link.querySelector("mark"))
+          mark(add(link, "span"), excerpt(hit.section.text, wanted, LINE), wanted);
       }
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
