@@ -149,6 +149,9 @@ class Strips:
     def _legend(self, language: str) -> list[Element]:
         L = Language(language)
         signs = [c for s in self.strips for c in s.credit or []]
+        pushes = [p for s in self.strips for p in s.push or []]
+        ways = [max(pushes, default=0) > 0, min(pushes, default=0) < 0]
+        way = "old" if all(ways) else "down" if ways[1] else "up"
         all_live = [live for s in self.strips for live in s.mask]
         keys = [
             ("up chip", L("功劳为正", "credit > 0"), max(signs, default=0) > 0),
@@ -160,7 +163,7 @@ class Strips:
                 L("梯度为零", "gradient zero"),
                 any(any(s.dead) for s in self.strips),
             ),
-            ("up bar", L("推力", "push"), any(s.push for s in self.strips)),
+            (f"{way} bar", L("推力", "push"), any(s.push for s in self.strips)),
         ]
         shown = [(look, words) for look, words, there in keys if there]
         return [legend(*shown)] if self.keys else []

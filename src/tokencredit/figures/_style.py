@@ -33,8 +33,8 @@ LEVELS = (
     {"color": COLORS["ink"], "ls": "--"},
     {"color": COLORS["ink"], "ls": "-"},
 )
-"""The looks of lines that differ in one parameter 一个参数的几个值, from little to much:
-the hues of COLORS say up or down, right or wrong, so a value gets none."""
+"""The looks of lines that differ in one parameter 一个参数的几个值, from little to
+much: the hues of COLORS say up or down, right or wrong, so a value gets none."""
 
 RC = {
     "axes.edgecolor": COLORS["grey"],

@@ -123,7 +123,7 @@ def draw(L, right, others, drift):
             ("up chip", L("功劳为正", "credit > 0")),
             ("down chip", L("功劳为负", "credit < 0")),
             ("off", L("没有梯度", "no gradient")),
-            ("up bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
+            ("old bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
         )
     )
     return scene(*drawn)
