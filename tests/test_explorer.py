@@ -3,6 +3,7 @@
 import base64
 import gzip
 import io
+import json
 import re
 from dataclasses import replace
 
@@ -494,6 +495,40 @@ def test_a_strip_rounds_its_credit_once(credit, shown):
     one = Strip("ab", credit=[credit, credit], label="one").element()
     assert words_of(next(one.iter("span"))) == shown
     assert shown in words_of(Strip("ab", credit=[credit, 0]).element())
+
+
+def test_a_strip_is_named_in_the_language_of_the_page():
+    """Kept through the metadata of a notebook, where words become lists."""
+    one = Strip("ab", label=("回答", "response"))
+    _, metadata = show_strip(one)._repr_mimebundle_()
+    stored = json.loads(json.dumps(metadata))["explorer"]["strips"]
+    strips = show_strip(*(Strip(**kept) for kept in stored))
+    for language, name in (("zh", "回答"), ("en", "response")):
+        assert words_of(next(strips.tree(language).iter("b"))) == name
+    assert repr(strips).splitlines()[0] == "response"
+    with pytest.raises(FigureError, match="words in"):
+        Strip("ab", label=("回答",))
+
+
+@pytest.mark.parametrize(
+    ("push", "look"), [([1, 2], "up"), ([-1, 0], "down"), ([1, -1], "old")]
+)
+def test_the_key_of_a_push_has_the_colour_of_the_bars(push, look):
+    drawn = html(show_strip(Strip("ab", push=push)).tree("en"))
+    assert re.findall(r"ex-key (\w+) bar", drawn) == [look]
+
+
+def test_names_of_lines_keep_their_order_apart_and_inside():
+    plot = Plot(x=(0, 1), y=(0, 1), x_name="x", y_name="y", height=100)
+    plot.names(1, [(0.0, "low", ""), (1.0, "high", ""), (0.99, "near", "")])
+    drawn = [e for e in plot.element().iter() if is_a(e, "words")]
+    tops = {
+        words_of(e): float(re.search(r"top:([\d.]+)", e.get("style"))[1]) for e in drawn
+    }
+    gap = 100 * 17 / 80  # percent of the height on a phone
+    assert tops["high"] == pytest.approx(gap / 2, abs=0.06)
+    assert tops["near"] == pytest.approx(3 * gap / 2, abs=0.1)
+    assert tops["low"] == pytest.approx(100 - gap / 2, abs=0.06)
 
 
 def test_a_strip_that_wraps_continues_where_its_response_began():

@@ -81,7 +81,8 @@ def test_an_inlined_plot_follows_the_theme_and_keeps_to_itself(plot):
     svg = plot._repr_mimebundle_()["image/svg+xml"]
     html = inline_svg(svg, 'a "line" & dots', "fig-1")
     assert html.startswith(
-        '<div class="fig" role="img" aria-label="a &quot;line&quot; &amp; dots"><svg'
+        '<div class="fig" role="img" aria-label="a &quot;line&quot; &amp; dots" '
+        'style="--wide:316.8"><svg'
     )
     assert "var(--fig-green)" in html
     assert not re.search(r"#[0-9a-f]{6}|<style|font-family|xlink", html)

@@ -45,6 +45,7 @@ PHONE = {
     "has_touch": True,
     "device_scale_factor": 2,
 }
+BOARDS = {"episode"}  # pieces stand on the letters of their cells
 SCREEN = 785  # what a browser leaves of the height of a phone
 STILL = "*, *::before, *::after { transition: none !important }"
 pytestmark = pytest.mark.browser
@@ -173,6 +174,54 @@ def test_random_states_equal_a_fresh_drawing_of_the_same_height(
     if figure.presets:
         show(page, figure, figure.start | dict(figure.presets[-1].state))
     assert measure.axe(page) == []
+
+
+OVERLAPS = """settings => {
+  const root = document.querySelector(".explorer"), found = [];
+  const look = (setting) => {
+    const boxes = [], walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walk.nextNode()); ) {
+      const all = node.parentElement, range = document.createRange();
+      const label = all.closest(".words, .tick, .name, .ex-chip > *, .ex-card, p, b");
+      if (!label || !node.data.trim() || !label.checkVisibility()) continue;
+      range.selectNodeContents(node);
+      for (const box of range.getClientRects()) boxes.push([label, node.data, box]);
+    }
+    boxes.forEach(([one, words, a], i) => {
+      const inside = one.closest("button")?.getBoundingClientRect();
+      const { left, right } = inside ?? { left: 0, right: innerWidth };
+      if (a.left < left || a.right > right) found.push([setting, words, "outside"]);
+      for (const [other, more, b] of boxes.slice(i + 1)) {
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (wide > 1 && high > 5 && !one.contains(other) && !other.contains(one))
+          found.push([setting, words, more]);
+      }
+    });
+  };
+  settings.forEach((setting) => (root.set(setting), look(setting)));
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_words_lie_over_others_or_leave_their_card_or_page(visit, figure, language):
+    """At every preset, with each choice that a reader may press next."""
+    if not figure.dials or figure.name in BOARDS:
+        return
+    bases = [figure.start | dict(p.state) for p in figure.presets] or [figure.start]
+    states = bases + [
+        base | {dial.key: value}
+        for base in bases
+        for dial in figure.dials
+        if dial.kind in ("choice", "toggle")
+        for value in dial.values
+    ]
+    settings = list(dict.fromkeys(map(figure.setting, states)))
+    page = visit(language)
+    for width in (390, 700, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(OVERLAPS, settings) == [], f"{width} px"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

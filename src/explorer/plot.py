@@ -8,6 +8,7 @@ from explorer.tree import h, minus, short, subscripts
 from explorer.words import FigureError
 
 Point = tuple[float, float]
+LINE, PHONE = 17, 0.8  # px that a line of words takes; height on a phone, as in the CSS
 
 
 class Plot:
@@ -18,8 +19,8 @@ class Plot:
     drawn in every state: hide it with ``show=False``.
 
     A `look` names a role of the colour contract ("up", "down", "ink", "old", "alt",
-    "sel", "off") and, for lines, "thin" or "dashed"; for words "quiet", "strong" or
-    "boxed" (on paper, above what is behind).
+    "sel", "off") and, for lines, "thin", "dashed" or "way" (the width of an arrow); for
+    words "quiet", "strong" or "boxed" (on paper, above what is behind).
 
     Args:
         x, y: the ends of the axes.
@@ -143,6 +144,26 @@ class Plot:
         """Words whose middle, or "left" or "right" end, stands at a point."""
         drawn = subscripts(minus(words))
         self._html("span", f"words {align} {look}", self._at(x, y), show, *drawn)
+
+    def names(self, x: float, ends: Sequence[tuple[float, str, str]]):
+        """What lines are called 线名: beside their ends, and never over another.
+
+        Args:
+            x: where the names begin.
+            ends: per line the height of its end, its name and the look of the words.
+        """
+        gap = LINE / (PHONE * self.height)
+        order = sorted(range(len(ends)), key=lambda k: self.fy(ends[k][0]))
+        tops = []
+        for rank, k in enumerate(order):
+            lowest = 1 - gap * (len(order) - rank - 0.5)
+            free = tops[-1] + gap if tops else gap / 2
+            tops.append(max(free, min(self.fy(ends[k][0]), lowest)))
+        for k, (_, words, look) in enumerate(ends):
+            style = f"left:{short(100 * self.fx(x), 1)}%"
+            style += f";top:{short(100 * tops[order.index(k)], 1)}%"
+            drawn = subscripts(minus(words))
+            self._html("span", f"words left {look}", style, True, *drawn)
 
     def arrow(self, x0, y0, x1, y1, look: str = "ink", *, show: bool = True):
         """An arrow along one axis, from the first point to the second.

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 from coursebook import languages
 from explorer.parts import WRITERS, chip, legend, shade, stack, strip
 from explorer.tree import h, number
-from explorer.words import FigureError, Language
+from explorer.words import FigureError, Language, Words, check
 
 SIGNS = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
 
@@ -29,7 +29,8 @@ class Strip:
         who: "model", "prompt" or "env" per token; by default what is not learned from
             is prompt before the first token that is, and environment after it.
         captions: small words below each token; the credit by default.
-        label: what it is a strip of, a name that needs no translation.
+        label: what it is a strip of: a name that needs no translation, or words in
+            every language.
 
     Raises:
         FigureError: no words, lists of different lengths, an unknown writer.
@@ -46,7 +47,7 @@ class Strip:
     push: Sequence[float] | None = None
     who: Sequence[str] | None = None
     captions: Sequence[str] | None = None
-    label: str = ""
+    label: str | Words = ""
 
     def __post_init__(self):
         words = [SIGNS.get(word, word.replace("\n", "⏎")) for word in self.words]
@@ -74,6 +75,9 @@ class Strip:
             object.__setattr__(self, name, values)
         if not words:
             raise FigureError("strip: no words")
+        if not isinstance(self.label, str):
+            object.__setattr__(self, "label", tuple(self.label))
+            check(self.label, "strip: ")
         if unknown := set(own["who"]) - set(WRITERS):
             raise FigureError(f"strip: who is one of {WRITERS}, got {sorted(unknown)}")
 
@@ -83,12 +87,17 @@ class Strip:
         pushes = self.push or [1.0] * len(self.words)
         return [live and not p for live, p in zip(self.mask, pushes, strict=True)]
 
-    def element(self) -> Element:
-        """The strip as a drawing."""
+    def named(self, language: str = languages.SOURCE) -> str:
+        """Its label in one language."""
+        label = self.label
+        return label if isinstance(label, str) else Language(language)(label)
+
+    def element(self, language: str = languages.SOURCE) -> Element:
+        """The strip as a drawing in one language."""
         credit, push = self.credit or [0.0] * len(self.words), self.push or [0.0]
         most, hardest = (max(map(abs, values)) or 1.0 for values in (credit, push))
         earned = {c for c, live in zip(credit, self.mask, strict=True) if live}
-        label, captions = self.label, self.captions
+        label, captions = self.named(language), self.captions
         if self.credit and captions is None:
             texts = [
                 number(c, sign=True) if live else ""
@@ -129,7 +138,7 @@ class Strip:
             " ".join(x.center(w) for x, w in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([self.label, *lines] if self.label else lines)
+        return "\n".join([self.named(), *lines] if self.label else lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return Strips([self])._repr_mimebundle_()
@@ -144,11 +153,15 @@ class Strips:
 
     def tree(self, language: str) -> Element:
         """The drawing in one language."""
-        return h("div", *self.strips, *self._legend(language), cls="ex-still")
+        drawn = [strip.element(language) for strip in self.strips]
+        return h("div", *drawn, *self._legend(language), cls="ex-still")
 
     def _legend(self, language: str) -> list[Element]:
         L = Language(language)
         signs = [c for s in self.strips for c in s.credit or []]
+        pushes = [p for s in self.strips for p in s.push or []]
+        ways = [max(pushes, default=0) > 0, min(pushes, default=0) < 0]
+        way = "old" if all(ways) else "down" if ways[1] else "up"
         all_live = [live for s in self.strips for live in s.mask]
         keys = [
             ("up chip", L("功劳为正", "credit > 0"), max(signs, default=0) > 0),
@@ -160,7 +173,7 @@ class Strips:
                 L("梯度为零", "gradient zero"),
                 any(any(s.dead) for s in self.strips),
             ),
-            ("up bar", L("推力", "push"), any(s.push for s in self.strips)),
+            (f"{way} bar", L("推力", "push"), any(s.push for s in self.strips)),
         ]
         shown = [(look, words) for look, words, there in keys if there]
         return [legend(*shown)] if self.keys else []

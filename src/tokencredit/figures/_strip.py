@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from explorer import Strip
+from explorer import Strip, Words
 from tokencredit import Algorithm, Batch, policy_loss
 from tokencredit.training import credit
 
@@ -17,7 +17,7 @@ def strip_of(
     algorithm: Algorithm,
     log_probs: torch.Tensor | None = None,
     *,
-    label: str | None = None,
+    label: str | Words | None = None,
     **more,
 ) -> Strip:
     """The tokens of row `i` with their credit and their push 一行的词元条.
@@ -34,7 +34,8 @@ def strip_of(
         algorithm: an entry of ALGORITHMS.
         log_probs: of all tokens under the policy being trained, [B, T]; by default
             those of the policy that sampled, as at the first step.
-        label: a name above the strip; by default the algorithm's.
+        label: a name above the strip, or words in every language; by default the
+            algorithm's name.
         more: what else `policy_loss` takes for this algorithm, such as `max_length`.
 
     Returns:

@@ -27,6 +27,15 @@ COLORS = {
 """The palette by name (Okabe and Ito, and three greys). On a page each is the CSS
 variable ``--fig-NAME`` of ``static/figures.css``, so dark mode has its own values."""
 
+LEVELS = (
+    {"color": COLORS["grey"], "ls": ":"},
+    {"color": COLORS["grey"], "ls": "-"},
+    {"color": COLORS["ink"], "ls": "--"},
+    {"color": COLORS["ink"], "ls": "-"},
+)
+"""The looks of lines that differ in one parameter 一个参数的几个值, from little to
+much: the hues of COLORS say up or down, right or wrong, so a value gets none."""
+
 RC = {
     "axes.edgecolor": COLORS["grey"],
     "axes.facecolor": "none",
@@ -247,7 +256,11 @@ def panels(tree: ElementTree.Element, label: str) -> str:
         + "</svg>"
         for box, children in tops
     )
-    return f'<div class="fig" role="img" aria-label="{escape(label)}">{html}</div>'
+    wide = max(float(box[0]) + float(box[2]) for box, _ in tops)
+    return (
+        f'<div class="fig" role="img" aria-label="{escape(label)}" '
+        f'style="--wide:{wide:g}">{html}</div>'
+    )
 
 
 def _is_figure(element: ElementTree.Element) -> bool:
@@ -323,6 +336,7 @@ class Plot:
 def show(fig: Figure) -> Plot:
     """End a cell with a plot 静态图: the last expression is ``show(fig)``.
 
+    Titles and the words beside lines get the size of the names of the axes.
     Stored as a small PNG and an SVG that is the same on every run, so a changed
     curve fails the notebook's test. The book shows the SVG in the page's colours.
 
@@ -331,6 +345,8 @@ def show(fig: Figure) -> Plot:
     figure, 1 panel
     """
     for ax in fig.axes:
+        for words in ax.texts:
+            words.set_size(RC["font.size"])
         if title := ax.get_title():
             ax.set_title("")
             ax.set_title(title, loc="left", size=RC["axes.titlesize"])

@@ -70,6 +70,7 @@ def draw(L, b, right, level):
     curve.line([(x, mean_variance(right, level, x)[1]) for x in BASELINES])
     low, high = ("right", "left") if best <= average else ("left", "right")
     curve.text(best, 1.97, " b* ", "strong boxed", align=low)
+    high = high if average < 1.6 else "right"
     curve.text(average, 1.74, " E[R] ", "old boxed", align=high)
     curve.drag(x=("b", BASELINES))
     curve.grip((b, variance), x=("b", BASELINES))

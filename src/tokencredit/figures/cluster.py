@@ -36,10 +36,10 @@ def box(plot, ends, heights, active, lines):
     (x0, x1), (y0, y1) = ends, heights
     plot.area(x0, x1, y0, y1, "old pale")
     plot.area(x0, x1, y1 - 0.16, y1, "sel", show=active)
-    title, *below = lines
-    plot.text((x0 + x1) / 2, y1 - 0.55, title, "strong")
-    for k, words in enumerate(below):
-        plot.text((x0 + x1) / 2, y1 - 1.2 - 0.62 * k, words)
+    step = (y1 - y0 - 0.16) / (len(lines) + 0.4)  # the box is filled from edge to edge
+    for k, words in enumerate(lines):
+        look = "" if k else "strong"
+        plot.text((x0 + x1) / 2, y1 - 0.16 - step * (k + 0.7), words, look)
 
 
 def draw(L, place):
@@ -88,8 +88,8 @@ def draw(L, place):
     plot.arrow(6, 4.8, 6, 4.4, "sel" if place == JUDGE else "ink")
     plot.arrow(7.5, 3.3, 8.4, 3.3, "sel" if place == WAIT else "ink")
     back = "sel" if place in (TRAIN, SYNC) else "ink"
-    plot.line([(10.25, 2.2), (10.25, 0.8), (7.8, 0.8)], back)
-    plot.line([(4.2, 0.8), (1.75, 0.8), (1.75, 1.6)], back)
+    plot.line([(10.25, 2.2), (10.25, 0.8), (7.8, 0.8)], f"{back} way")
+    plot.line([(4.2, 0.8), (1.75, 0.8), (1.75, 1.8)], f"{back} way")
     plot.arrow(1.75, 1.5, 1.75, 2.2, back)
     plot.area(4.2, 7.8, 0.3, 1.3, "sel", show=place == SYNC)
     plot.area(4.3, 7.7, 0.38, 1.22, "old pale")

@@ -92,7 +92,7 @@ def draw(L, gamma, tool):
 
     heads = spread(
         [chip(w, trained=False, look="plain") for words in TURNS for w in words],
-        [env(f"×{n:g}") for n in (tool, SECOND)],
+        [env(f"{n:g}") for n in (tool, SECOND)],
     )
     names = {
         "action": (
@@ -161,9 +161,9 @@ FIGURE = Figure(
         Preset(("γ = 1：三行相同", "γ = 1: all the same"), gamma=1.0, tool=100),
     ],
     note=(
-        "格子里的数是到奖励还有几步，柱高和底色是回报。灰色两列是计算器写的词元。",
+        "格子里的数是到奖励还有几步，柱高和底色是回报。灰色两列是计算器写了几个词元。",
         "A number says how many steps away the reward is; bar and fill are the return. "
-        "The two grey columns are the tool's tokens.",
+        "The two grey columns say how many tokens the tool wrote.",
     ),
     wide=True,
 )

@@ -45,11 +45,20 @@ def names(L, arm):
     return f"{name}", f"K = {epochs}, η = {rate}"
 
 
+def short(L, arm):
+    """Its name beside its line."""
+    lr, epochs, loss = ARMS[arm]
+    if loss != "min":
+        return names(L, arm)[0]
+    step = L("小步", "small") if lr < 5e-4 else L("大步", "large")
+    return f"{step}，K = {epochs}" if L.name == "zh" else f"{step}, K = {epochs}"
+
+
 def draw(L, arm):
     arm = round(arm)
     batches = np.arange(2, 2 * curves(0, "success").shape[1] + 1, 2).tolist()
     plot = Plot(
-        x=(0, batches[-1] + 0.4),
+        x=(0, batches[-1] + 7),
         y=(0, 1),
         x_name=L("采了几批", "batches sampled"),
         y_name=L("答对的比例", "share of correct responses"),
@@ -67,6 +76,11 @@ def draw(L, arm):
     middle = np.median(chosen, 0).tolist()
     plot.line(list(zip(batches, middle, strict=True)), "ink")
     plot.dot(batches[-1], middle[-1], "sel")
+    named = []
+    for k in range(len(ARMS)):
+        end = float(np.median(curves(k, "success"), 0)[-1])
+        named.append((end, short(L, k), "strong" if k == arm else "old"))
+    plot.names(batches[-1] + 0.5, named)
     options = []
     for k in range(len(ARMS)):
         label, sub = names(L, k)

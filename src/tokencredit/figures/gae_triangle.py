@@ -120,4 +120,5 @@ FIGURE = Figure(
         Preset(("只信结果", "trust the outcome"), lam=1.0),
         Preset(("常用的 0.95", "the usual 0.95"), lam=0.95),
     ],
+    wide=True,
 )

@@ -102,7 +102,7 @@ def draw(L, rho, chance, method):
     plot.text(0.12, 4.9, good, "up strong boxed", align="left")
     plot.text(0.12, -4.9, bad, "down strong boxed", align="left")
     wall = L("概率到 1 了", "probability 1")
-    plot.text(last + 0.1, 4.9, wall, "quiet", align="left", show=last < 4.5)
+    plot.text(last + 0.1, 3.8, wall, "quiet", align="left", show=last < 4.5)
     plot.drag(x=("rho", RATIOS))
     plot.grip((now, -TOP), x=("rho", RATIOS))
 

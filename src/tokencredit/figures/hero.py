@@ -123,7 +123,7 @@ def draw(L, right, others, drift):
             ("up chip", L("功劳为正", "credit > 0")),
             ("down chip", L("功劳为负", "credit < 0")),
             ("off", L("没有梯度", "no gradient")),
-            ("up bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
+            ("old bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
         )
     )
     return scene(*drawn)
@@ -139,7 +139,7 @@ FIGURE = Figure(
             2,
             ("七条同题回答，对几条", "of seven siblings, correct"),
         ),
-        Dial("drift", range(DRIFTS), 1, ("采样后更新了几步", "updates since sampling")),
+        Dial("drift", range(DRIFTS), 4, ("采样后更新了几步", "updates since sampling")),
     ],
     title=(
         "一条回答只有一个分数；每个词元被推多少，由算法决定",
@@ -151,13 +151,13 @@ FIGURE = Figure(
         "that four algorithms give each token.",
     ),
     presets=[
+        Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
         Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(
             ("最后算错一位", "a slip in the last digit"), right=0, others=2, drift=1
         ),
         Preset(("大家都对", "everybody correct"), right=1, others=7, drift=1),
         Preset(("独自答对", "the only one correct"), right=1, others=0, drift=1),
-        Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
     ],
     wide=True,
 )

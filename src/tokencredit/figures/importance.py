@@ -76,7 +76,8 @@ def draw(L, old, new):
     )
     curve.line([(p, effective_share(old, p)) for p in CHANCES], "ink")
     curve.rule(x=old, look="dashed")
-    curve.text(old, 0.1, L("旧策略", "old policy"), "boxed old")
+    inwards = "left" if old < 0.2 else "right" if old > 0.8 else "center"
+    curve.text(old, 0.1, L("旧策略", "old policy"), "boxed old", align=inwards)
     curve.dot(new, kept, "sel")
     curve.drag(x=("new", CHANCES))
     return scene(

@@ -23,6 +23,7 @@ SIZES = [1, 2, 4]
 RANKS = [1, 2]
 OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
 TOP = 3.6
+NARROW = 0.1  # of the plot: here a number needs more room than its block
 
 
 def parts(size, ranks):
@@ -87,8 +88,18 @@ def draw(L, long, size, ranks, counting):
     for k, (n, weight) in enumerate(zip(lengths, weights, strict=True)):
         look = "ink" if k % 2 == 0 else "old"
         plot.area(ends[k], ends[k + 1], 0, weight, look, cells=n)
-        middle = (ends[k] + ends[k + 1]) / 2
-        plot.text(middle, max(weight, 1.05), number(weight, 1), "above strong")
+    written = [number(weight, 1) for weight in weights]
+    raised = False
+    for k, said in enumerate(written):
+        last = k
+        while written[last + 1 : last + 2] == [said]:
+            last += 1
+        left, right = ends[k], ends[last + 1]
+        begins = written[k - 1 : k] != [said]
+        if begins:
+            raised = right - left < NARROW * total and not raised
+        height = max(weights[k], 1.05) + 0.35 * raised
+        plot.text((left + right) / 2, height, said, "above strong", show=begins)
     plot.line([(0, 1), (total, 1)], "dashed sel")
     boxes = [rows for micro in parts(size, ranks) for rows in micro]
     for k in range(len(LENGTHS)):

@@ -72,7 +72,7 @@ def draw(L, rule, tries, verdict):
         legend(
             ("up chip", L("优势为正", "advantage > 0")),
             ("down chip", L("优势为负", "advantage < 0")),
-            ("up bar", L("柱：词元的权重，两行同一刻度", "bar: weight, one scale")),
+            ("old bar", L("柱：词元的权重，两行同一刻度", "bar: weight, one scale")),
         ),
         tiles=[
             tile(L("A 的一个词元", "a token of A"), f"1/{round(1 / each[0])}"),

@@ -10,7 +10,6 @@ from explorer import (
     Figure,
     Plot,
     Preset,
-    caption,
     chip,
     legend,
     row,
@@ -158,7 +157,7 @@ def rows(L, unit, tool, shift, gamma):
 def curve(L, unit, tool, gamma):
     """Credit of the first token over the length of the tool's output."""
     plot = Plot(
-        x=(0, 11),
+        x=(0, 15.5),
         y=(0, 1.08),
         x_name=L("工具回几个词元", "tokens that the tool returns"),
         y_name=L("第一个词元的功劳", "credit of the first token"),
@@ -169,6 +168,11 @@ def curve(L, unit, tool, gamma):
     for each in UNITS:
         points = [(n, share(each, gamma, n)[0]) for n in TOOL]
         plot.line(points, "ink" if each == unit else "old thin")
+    ends = [
+        (share(each, gamma, TOOL[-1])[0], L(name), "strong" if each == unit else "old")
+        for each, name in UNITS.items()
+    ]
+    plot.names(TOOL[-1] + 0.3, ends)
     plot.dot(tool, share(unit, gamma, tool)[0], "sel")
     plot.drag(x=("tool", TOOL))
     return plot
@@ -207,15 +211,7 @@ def draw(L, unit, tool, shift, gamma):
                     ("sel line", L("掩码错了", "mask is wrong")),
                 ),
             ),
-            stack(
-                curve(L, unit, tool, gamma),
-                caption(
-                    L(
-                        "粗线是现在的数法；从下往上：每个词元，动作词元，轮次。",
-                        "Thick: now. From below: every token, action tokens, turns.",
-                    )
-                ),
-            ),
+            curve(L, unit, tool, gamma),
             shares=(1.6, 1),
         ),
         says=says,
