@@ -291,7 +291,6 @@ PHENOMENA = (
         experiment="clip-higher",
         column="entropy",
         last=5,
-        by=0.005,
         arms=({"clip_high": 0.2}, {"clip_high": 0.28}),
     ),
     Phenomenon(
