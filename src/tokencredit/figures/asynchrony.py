@@ -237,7 +237,7 @@ FIGURE = Figure(
     note=(
         "有上限时，更新按开始的先后取回答；不限时，先写完的先用。陈旧度以版本数计，队列的高度是条数的平方根。",
         "With a limit, updates take responses in the order in which they began; "
-        "without one, what is finished first. Staleness counts versions; the queue is "
-        "as high as the root of its length.",
+        "without one, what is finished first. Staleness counts versions; the grey band "
+        "is as high as the square root of the number of responses waiting.",
     ),
 )
