@@ -11,7 +11,8 @@ WORDS = {
         "mistake": "步骤越多，付得越多",
         "what": (
             "答对给 1，每写对一个等式再加 0.2。写得对的弯路也有钱拿，策略就先写几个明知"
-            "不合题意的等式，最后才写那个对的：答对的一样多，第一次就答对的几乎没有了。"
+            "不合题意的等式，最后才写那个对的：答对的与只看结果时一样多，"
+            "第一次就答对的却从 0.26 降到 0.06 左右。"
         ),
         "learned": "拿它付钱：同一个策略训练前和 {rounds} 次迭代之后写下的回答。",
         "law": "一次就对，不比绕一圈才对拿得少。",
@@ -23,7 +24,8 @@ WORDS = {
             "A correct response earns 1, and every true equation 0.2 more. True "
             "detours are paid too, so the policy first writes a few equations that "
             "cannot be the wanted one, and the correct one last: as many responses are "
-            "correct, and hardly any first try is."
+            "correct as when the outcome alone is paid, but first tries are correct in "
+            "about 0.06 of the responses, down from 0.26."
         ),
         "learned": (
             "Paid by it: what one policy wrote before training and {rounds} iterations "

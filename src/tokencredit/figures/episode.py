@@ -370,7 +370,7 @@ def draw(L, env, play, step):
             stack(
                 caption(
                     L(
-                        "每轮的回答与它自己的奖励；底色是这一轮的功劳",
+                        "每个轮次的回答与它自己的奖励；底色是这一轮次的功劳",
                         "Each turn's own reward; the fill is its credit",
                     )
                 ),
@@ -397,7 +397,7 @@ def draw(L, env, play, step):
             ),
             tile(L("整局累计", "return so far"), number(frame["total"]), state),
             tile(
-                L("每轮的功劳", "credit"),
+                L("轮次的功劳", "credit"),
                 number(own, sign=True) if done else "–",
                 L("三局相比", "in the group"),
                 look=("up" if own > 0 else "down") if done else "old",
@@ -449,7 +449,7 @@ FIGURE = Figure(
         Preset(("买了四成对的", "a partial buy"), env="WebShop", play=2, step=5),
     ],
     note=(
-        "功劳：三局的总奖励在组内标准化，一局里的每一轮都一样（StarPO，没有价值网络）。",
+        "功劳：三局的总奖励在组内标准化，一局里的各轮次都一样（StarPO，没有价值网络）。",
         "Credit: the returns of the three, standardised in their group, and the same "
         "for every turn (StarPO without a critic).",
     ),

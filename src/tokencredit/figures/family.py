@@ -154,7 +154,7 @@ METHODS = (
         "SAPO",
         "weight",
         (
-            "门慢慢关上，不再突然截断",
+            "门慢慢关上，不再突然关死",
             "A gate that closes slowly instead of a clip",
         ),
         6,
@@ -351,7 +351,7 @@ FIGURE = Figure(
         "its line of parents and a few lines of code.",
     ),
     presets=[
-        Preset(("软门 SAPO", "a soft gate"), method=start("SAPO")),
+        Preset(("软门控 SAPO", "a soft gate"), method=start("SAPO")),
         Preset(("整批的标准差", "the batch's std"), method=start("REINFORCE++")),
         Preset(("老师打分", "a teacher's scores"), method=start("OPD")),
         Preset(("两级比较", "two comparisons"), method=start("GiGPO")),

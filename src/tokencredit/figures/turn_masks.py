@@ -129,8 +129,8 @@ def rows(L, unit, tool, shift, gamma):
     firsts = share(unit, gamma, tool)[::ACTION]
     names = [
         (terms("prompt"), ("填 + 和 −", "put in + and −")),
-        (("第 1 轮", "turn 1"), ("计算器回话", "the calculator replies")),
-        (("第 2 轮", "turn 2"), ("再算一次", "once more")),
+        (("第 1 轮次", "turn 1"), ("计算器回话", "the calculator replies")),
+        (("第 2 轮次", "turn 2"), ("再算一次", "once more")),
         (("第 3 轮", "turn 3"), ("作答，得 1 分", "the response, paid 1")),
     ]
     cuts = [PROMPT]
@@ -182,7 +182,7 @@ def draw(L, unit, tool, shift, gamma):
     first = written(share(unit, gamma, tool)[0])
     says = {
         "t": L(
-            f"工具的 {tool} 个词元各算一步，第一轮离奖励就更远：功劳 {first}。",
+            f"工具的 {tool} 个词元各算一步，第一个轮次离奖励就更远：功劳 {first}。",
             f"The tool's tokens are steps too: after {tool}, turn 1 gets {first}.",
         ),
         "m": L(

@@ -257,7 +257,7 @@ def dppo_loss(
     diff_low: float = 0.15,
     diff_high: float = 0.15,
 ) -> PerToken:
-    """DPPO 按概率差截断的损失 (2602.04879 eq. 11-13, binary total variation).
+    """DPPO 按概率差裁剪的损失 (2602.04879 eq. 11-13, binary total variation).
 
         loss = -rho A,  but a constant where A > 0 and pi - pi_old > diff_high,
                                     or A < 0 and pi - pi_old < -diff_low
