@@ -239,7 +239,7 @@ def track(L, k, passed, loss):
     plot.dot(x, 0.5, "off" if dead else look)
     align = "left" if rho < 0.4 else "right" if rho > 1.6 else "center"
     far = " →" if rho > END else ""
-    plot.text(x, 0.93, f"{word}  {rho:.2f}{far}", "strong", align=align)
+    plot.text(x, 0.93, f"ρ({word}) = {rho:.2f}{far}", "strong", align=align)
     return plot
 
 
