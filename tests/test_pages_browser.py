@@ -294,3 +294,12 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
     assert told.count() >= 17 and not told.locator("table:visible").count()
     page.evaluate("location.hash = 'two-prompts-one-row'")
     page.locator("#two-prompts-one-row table").wait_for(state="visible")
+
+
+@pytest.mark.parametrize(("width", "least"), [(1440, 240), (390, 200)])
+@pytest.mark.parametrize("name", ["en/chapters/10_dapo", "zh/chapters/14_agents"])
+def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least):
+    opened(page, folder, name, width)
+    panels = "all => all.map((svg) => svg.getBoundingClientRect().width)"
+    widths = page.eval_on_selector_all(".fig > svg", panels)
+    assert widths and min(widths) > least, widths
