@@ -80,7 +80,7 @@ def draw(L, rho, clip_low, clip_high):
     good = L("A > 0：好词元，往上推", "A > 0: push up")
     bad = L("A < 0：坏词元，往下推", "A < 0: push down")
     plot.text(0.04, 1.72, good, "up strong boxed", align="left")
-    plot.text(1.97, -1.72, bad, "down strong boxed", align="right")
+    plot.text(0.04, -1.8, bad, "down strong boxed", align="left")
     enough = L("走够了\n不再推", "far enough:\nno push")
     plot.text((up + LARGEST) / 2, 0.5, enough, "boxed")
     plot.text(down / 2, -1.25, enough, "boxed")
