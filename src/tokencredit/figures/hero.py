@@ -139,7 +139,7 @@ FIGURE = Figure(
             2,
             ("七条同题回答，对几条", "of seven siblings, correct"),
         ),
-        Dial("drift", range(DRIFTS), 4, ("采样后更新了几步", "updates since sampling")),
+        Dial("drift", range(DRIFTS), 1, ("采样后更新了几步", "updates since sampling")),
     ],
     title=(
         "一条回答只有一个分数；每个词元被推多少，由算法决定",
