@@ -54,6 +54,7 @@ def settings(part, cards, size, epochs):
 
 def draw(L, part, cards, size, epochs):
     updates, passes, _ = plan(part, cards, size, epochs)
+    update = "updates" if updates > 1 else "update"
     plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
     plot.area(0, 12, 5.3, 6.3, "ink whole lit", cells=updates)
     plot.text(
@@ -61,7 +62,7 @@ def draw(L, part, cards, size, epochs):
         6.8,
         L(
             f"一次迭代 {ALL} 条，用 {epochs} 遍：{updates} 个更新步",
-            f"an iteration, {ALL} responses, {epochs}×: {updates} updates",
+            f"an iteration, {ALL} responses, {epochs}×: {updates} {update}",
         ),
         "strong",
         align="left",
