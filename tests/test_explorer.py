@@ -444,6 +444,13 @@ def test_what_is_read_aloud_joins_an_index_to_its_symbol():
     assert pages.readout(tree) == "log πold 0.5"
 
 
+def test_a_slider_shows_a_minus_sign_and_its_links_a_hyphen():
+    dial = Dial("gap", [-1, 0, 1], -1, ("差", "gap"))
+    text = html(pages.control(dial, Language("en"), "said"))
+    assert "<output>−1</output>" in text and 'aria-valuetext="−1; said"' in text
+    assert dial.label(-1) == "-1"
+
+
 def test_an_output_in_git_holds_a_picture_text_and_a_reference():
     bundle, metadata = EXAMPLE._repr_mimebundle_()
     assert bundle.pop("application/vnd.jupyter.widget-view+json")

@@ -107,6 +107,17 @@ def test_each_panel_is_a_drawing_of_its_own():
     ]
 
 
+@pytest.mark.parametrize(
+    "rows, cols, said",
+    [(1, 1, ""), (1, 2, "LR"), (1, 3, "LMR"), (1, 4, ""), (2, 1, ""), (2, 2, "")],
+)
+def test_panels_of_one_row_are_named_in_order(rows, cols, said):
+    svg = show(canvas(rows, cols)[0])._repr_mimebundle_()["image/svg+xml"]
+    html = inline_svg(svg, "", "p", places="LMR")
+    marks = re.findall(r'<span class="place" aria-hidden="true" hidden>(.)|<svg', html)
+    assert marks == [x for k in range(rows * cols) for x in (*said[k : k + 1], "")]
+
+
 def test_a_plot_speaks_the_language_of_the_edition():
     fig, ax = canvas()
     ax.set(xlabel="iteration", ylabel="chance of a token, $u$", title="DAPO")

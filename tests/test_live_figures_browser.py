@@ -270,6 +270,9 @@ def test_every_control_answers_to_the_keyboard(visit, figure):
         page.keyboard.press(back)
         assert drawing(page) == before
         assert slider.get_attribute("aria-valuetext") == said
+        page.keyboard.press("Home")  # the lowest value, with a minus sign if any
+        output = slider.locator("xpath=preceding-sibling::output").inner_text()
+        assert "-" not in output
     for group in page.locator(".ex-choice").all():
         before = drawing(page)
         group.locator("input:checked").focus()

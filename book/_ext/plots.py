@@ -16,6 +16,7 @@ from coursebook.languages import SOURCE
 from tokencredit.figures import inline_svg
 
 WORDS = yaml.safe_load((Path(__file__).parents[1] / "plots.yml").read_text("utf-8"))
+PLACES = {"zh": ("左", "中", "右"), "en": ("left", "middle", "right")}
 
 
 class InlinePlots(SphinxPostTransform):
@@ -32,7 +33,8 @@ class InlinePlots(SphinxPostTransform):
             svg = Path(self.env.srcdir, image["uri"].lstrip("/"))
             label = image.get("alt", "")
             text = svg.read_text(encoding="utf-8")
-            html = inline_svg(text, label, f"plot-{number}", words)
+            places = PLACES.get(language, PLACES[SOURCE])
+            html = inline_svg(text, label, f"plot-{number}", words, places)
             image.replace_self(nodes.raw(text=html, format="html"))
 
     @staticmethod

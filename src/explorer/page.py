@@ -147,7 +147,7 @@ def control(dial: Dial, L: Language, says: str) -> Element:
             h("span", *name, cls="ex-name"),
             cls="ex-dial toggle",
         )
-    last, label = len(dial.values) - 1, dial.label(dial.start)
+    last, label = len(dial.values) - 1, dial.label(dial.start).replace("-", "−")
     slider = h(
         "label",
         h("span", *name, cls="ex-name"),

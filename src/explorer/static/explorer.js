@@ -76,8 +76,8 @@
         else {
           e.value = i;
           e.style.setProperty("--p", i / e.max);
-          e.previousElementSibling.textContent = label;
-          put(e, "aria-valuetext", `${label}; ${words}`);
+          const shown = (e.previousElementSibling.textContent = label.replace("-", "−"));
+          put(e, "aria-valuetext", `${shown}; ${words}`);
         }
       });
       sets.forEach((e) => put(e, "aria-pressed", "" + parse(e.dataset.set).every(([k, i]) => state[k] == i)));

@@ -3,10 +3,10 @@
 import base64
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import count
+from itertools import count, zip_longest
 from xml.etree import ElementTree
 
 import numpy as np
@@ -235,7 +235,7 @@ def _new(match: re.Match, used: dict[str, str]) -> str:
     return "#" + used.get(match[1], match[1])
 
 
-def panels(tree: ElementTree.Element, label: str) -> str:
+def panels(tree: ElementTree.Element, label: str, places: Sequence[str] = ()) -> str:
     """A cleaned SVG tree as HTML: one ``<svg>`` per panel, one description for all."""
     tops, rest = [], []
     for child in [x for top in tree for x in (top if _is_figure(top) else [top])]:
@@ -249,12 +249,15 @@ def panels(tree: ElementTree.Element, label: str) -> str:
             rest.append(child)
     if not tops:
         tops = [(tree.get("viewBox").split(), rest)]
+    row = len({box[1] for box, _ in tops}) == 1
+    names = {2: places[::2], 3: places}.get(len(tops), ()) if row else ()
     html = "".join(
-        f'<svg viewBox="{" ".join(box)}" aria-hidden="true" '
+        (f'<span class="place" aria-hidden="true" hidden>{name}</span>' if name else "")
+        + f'<svg viewBox="{" ".join(box)}" aria-hidden="true" '
         f'style="--w:{float(box[2]):g}">'
         + "".join(ElementTree.tostring(x, encoding="unicode") for x in children)
         + "</svg>"
-        for box, children in tops
+        for (box, children), name in zip_longest(tops, names)
     )
     wide = max(float(box[0]) + float(box[2]) for box, _ in tops)
     return (
@@ -282,7 +285,11 @@ def translate(tree: ElementTree.Element, words: Mapping[str, str]) -> None:
 
 
 def inline_svg(
-    svg: str, label: str, prefix: str, words: Mapping[str, str] | None = None
+    svg: str,
+    label: str,
+    prefix: str,
+    words: Mapping[str, str] | None = None,
+    places: Sequence[str] = (),
 ) -> str:
     """Turn a stored SVG plot into HTML that follows the page's theme 内联图.
 
@@ -293,6 +300,8 @@ def inline_svg(
         label: the description in the edition's language.
         prefix: what ids begin with; another one for every plot of a page.
         words: what words of the plot become in the edition's language.
+        places: left, middle and right in that language; two or three panels of one
+            row are named so where they stand under each other.
 
     Returns:
         ``<div class="fig" role="img" aria-label=...>`` with an ``<svg>`` per panel.
@@ -301,7 +310,7 @@ def inline_svg(
     clean(tree)
     translate(tree, words or {})
     unique_ids(tree, prefix)
-    return panels(tree, label)
+    return panels(tree, label, places)
 
 
 @dataclass(frozen=True)
