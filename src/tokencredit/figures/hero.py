@@ -151,10 +151,10 @@ FIGURE = Figure(
         "that four algorithms give each token.",
     ),
     presets=[
+        Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(
             ("最后算错一位", "a slip in the last digit"), right=0, others=2, drift=1
         ),
-        Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(("大家都对", "everybody correct"), right=1, others=7, drift=1),
         Preset(("独自答对", "the only one correct"), right=1, others=0, drift=1),
         Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),
