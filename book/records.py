@@ -9,10 +9,11 @@ differently, sampled responses differ after a few iterations; what the figures s
 not.
 
 The second writes five policies into FOLDER and prints how they write beside those that
-are stored. The habits agree; the weights lie as far from the stored ones as those of
-two runs of the same recipe on other demonstrations lie from each other, and the kind of
-CPU alone moves them by half of that. Every run of the lab begins with the stored ones:
-put others in their place, and all of it has to run again.
+are stored. The recipe of the stored ones was not kept. This one was chosen because its
+policies have the same habits and weights of nearly the same sizes; how far the weights
+lie apart does not decide, since those of neighbouring recipes lie as near. Every run of
+the lab begins with the stored ones: put others in their place, and all of it has to run
+again.
 """
 
 import argparse

@@ -12,6 +12,7 @@ from symptoms_page import ENDS, QUANTITIES, SHAPES, across, curves, finder, sket
 
 from coursebook.pages import headings, pieces, slug
 from tokencredit.lab import responses, where
+from tokencredit.lab.phenomena import PHENOMENA
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "symptoms.md"
@@ -117,3 +118,13 @@ def test_the_ratio_is_searched_in_one_order(lang, colon):
     heading = {"zh": "### 第一步的比率就是 1.3", "en": "### The ratio is 1.3 at step 0"}
     entry = page.partition(heading[lang])[2].partition("\n### ")[0]
     assert re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", entry, re.M) in taught
+
+
+def test_the_page_says_from_which_difference_a_seed_counts():
+    """0.01, one token of a length, 0.2 of the number of different first tries."""
+    least = {"length": 1.0, "distinct": 0.2}
+    for one in PHENOMENA:
+        assert one.by == least.get(one.column, 0.01), one.says["en"]
+    page = PAGE.read_text("utf-8")
+    assert "in general 0.01, for lengths one token" in page
+    assert "一般要有 0.01，长度要有一个词元" in page

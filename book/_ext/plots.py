@@ -12,11 +12,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from coursebook.languages import SOURCE
+from coursebook.languages import SOURCE, pick
 from tokencredit.figures import inline_svg
 
 WORDS = yaml.safe_load((Path(__file__).parents[1] / "plots.yml").read_text("utf-8"))
-PLACES = {"zh": ("左", "中", "右"), "en": ("left", "middle", "right")}
+PLACES = "左/中/右 | left/middle/right"
 
 
 class InlinePlots(SphinxPostTransform):
@@ -33,7 +33,7 @@ class InlinePlots(SphinxPostTransform):
             svg = Path(self.env.srcdir, image["uri"].lstrip("/"))
             label = image.get("alt", "")
             text = svg.read_text(encoding="utf-8")
-            places = PLACES.get(language, PLACES[SOURCE])
+            places = pick(PLACES, language).split("/")
             html = inline_svg(text, label, f"plot-{number}", words, places)
             image.replace_self(nodes.raw(text=html, format="html"))
 
