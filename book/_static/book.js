@@ -57,8 +57,10 @@
       const edges = [section, ...marks(section)].map(top);
       const from = edges[Math.min(n, edges.length - 1)];
       const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
-      const off = from + (past < BAR ? Math.min(past, end - from) : part * (end - from)) - BAR;
-      if (Math.abs(off) > 1) scrollBy({ top: off, behavior: "instant" });
+      const way = past < BAR ? past : part * (end - from);
+      const inside = Math.max(1, Math.min(way, end - from - 1)); // not into the next block
+      const off = from + inside - BAR;
+      if (Math.abs(off) > 0.5) scrollBy({ top: off, behavior: "instant" });
       if (tries-- > 0) requestAnimationFrame(settle);
     };
     if (section) settle();
