@@ -92,6 +92,24 @@ def test_the_language_switch_stays_where_a_link_of_the_contents_led(folder, page
     assert abs(page.evaluate(top) - before) <= 2
 
 
+@pytest.mark.parametrize("below", [96, 97])
+def test_the_language_switch_stays_within_its_block_at_the_edges(folder, page, below):
+    """A heading on the line, or just under it: what is above it stays what it was."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((folder / "zh" / "chapters/12_stale_data.html").as_uri())
+    for n in range(2, 10):
+        page.evaluate(f"""() => {{
+          const heads = document.querySelectorAll("article > section section[id]");
+          scrollBy(0, Math.floor(heads[{n}].getBoundingClientRect().top) - {below});
+        }}""")
+        calm(page)
+        before = page.evaluate(WHERE)
+        page.evaluate(SWITCH)
+        page.wait_for_url(f"**/{('en', 'zh')[n % 2]}/**")
+        calm(page)
+        assert page.evaluate(WHERE)["block"] == before["block"], before
+
+
 def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
     folder, page
 ):
