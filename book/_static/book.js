@@ -4,6 +4,7 @@
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
+  const SMALLEST = 0.72; // of its size: a formula that would be cut is set smaller
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -262,7 +263,16 @@
   // follows. Its size is read when the browser lays it out: asking for it earlier would lay
   // out the whole page at once.
   const markScrolling = () => {
+    const widths = new Map();
+    const fit = (box) => { // only a line of a phone reads --fit
+      if (widths.get(box) === box.clientWidth) return;
+      widths.set(box, box.clientWidth);
+      box.style.removeProperty("--fit");
+      const size = Math.max(SMALLEST, (box.clientWidth - 1) / box.scrollWidth);
+      if (size < 1) box.style.setProperty("--fit", size.toFixed(3));
+    };
     const look = (box) => {
+      if (box.matches(".math-scroll")) fit(box);
       const hidden = box.scrollWidth - box.clientWidth;
       box.tabIndex = hidden > 0 ? 0 : -1;
       box.classList.toggle("more", hidden - box.scrollLeft > 2);
