@@ -4,7 +4,7 @@
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
-  const SMALLEST = 0.72; // of its size: a formula that would be cut is set smaller
+  const SMALLEST = 0.68; // of its size: a formula that would be cut is set smaller
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -267,9 +267,12 @@
     const fit = (box) => { // only a line of a phone reads --fit
       if (widths.get(box) === box.clientWidth) return;
       widths.set(box, box.clientWidth);
-      box.style.removeProperty("--fit");
-      const size = Math.max(SMALLEST, (box.clientWidth - 1) / box.scrollWidth);
-      if (size < 1) box.style.setProperty("--fit", size.toFixed(3));
+      let size = 1;
+      for (let tries = 0; tries < 3; tries++) { // lines break anew at each size
+        box.style.setProperty("--fit", size.toFixed(3));
+        if (size === SMALLEST || box.scrollWidth <= box.clientWidth) return;
+        size = Math.max(SMALLEST, size * (box.clientWidth - 1) / box.scrollWidth);
+      }
     };
     const look = (box) => {
       if (box.matches(".math-scroll")) fit(box);
