@@ -132,7 +132,7 @@ def draw(L, run, moment):
                 legend(
                     ("alt line dashed", L("拿到的奖励", "reward that is paid")),
                     ("ink line", L("真正的正确率", "share really right")),
-                    ("old line thin", L("五个种子", "five seeds")),
+                    ("old line", L("五个种子", "five seeds")),
                 ),
             ),
             shares=(2.3, 1),
