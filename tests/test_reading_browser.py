@@ -287,6 +287,10 @@ def test_the_start_page_shows_hero_map_and_doors_in_one_screen(folder, page, lan
     page.set_viewport_size({"width": 390, "height": 844})
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide == 390
+    tops = page.eval_on_selector_all(
+        ".ex-row.heads .ex-chip", "all => all.map((chip) => chip.offsetTop)"
+    )
+    assert len(set(tops)) == 3, "a line for each attempt"
     verdict, dials = page.locator(".ex-row").first, page.locator(".ex-dials")
     bottom = dials.bounding_box()["y"] + dials.bounding_box()["height"]
     assert bottom - verdict.bounding_box()["y"] < 785

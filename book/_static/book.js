@@ -265,9 +265,9 @@
   const markScrolling = () => {
     const widths = new Map();
     const fit = (box) => { // only a line of a phone reads --fit
-      if (widths.get(box) === box.clientWidth) return;
+      const same = widths.get(box) === box.clientWidth;
+      let size = (same && parseFloat(box.style.getPropertyValue("--fit"))) || 1;
       widths.set(box, box.clientWidth);
-      let size = 1;
       for (let tries = 0; tries < 3; tries++) { // lines break anew at each size
         box.style.setProperty("--fit", size.toFixed(3));
         if (size === SMALLEST || box.scrollWidth <= box.clientWidth) return;
@@ -283,6 +283,8 @@
     const watch = new ResizeObserver((changes) => {
       for (const { target } of changes) look(target.closest(SCROLLING));
     });
+    // The letters of a formula may come after its first lines
+    document.fonts.addEventListener("loadingdone", () => [...widths.keys()].forEach(look));
     for (const box of all(SCROLLING)) {
       box.tabIndex = 0; // until it is laid out it may scroll
       box.addEventListener("scroll", () => look(box), { passive: true });
