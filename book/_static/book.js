@@ -4,7 +4,7 @@
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
-  const SMALLEST = 0.68; // of its size: a formula that would be cut is set smaller
+  const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
