@@ -104,6 +104,22 @@ def test_tables_formulas_and_code_have_the_room_there_is(folder, page, lang, cha
     assert page.evaluate(CUT) == []
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("chapter", ["05_critics_gae", "09_aggregation", "15_cluster"])
+def test_on_a_phone_formulas_fit_in_a_size_that_can_be_read(
+    folder, page, lang, chapter
+):
+    opened(page, folder, f"{lang}/chapters/{chapter}", 390, 844)
+    page.wait_for_timeout(300)
+    found = page.eval_on_selector_all(
+        ".math-scroll",
+        "all => all.map((box) => [box.scrollWidth - box.clientWidth, parseFloat("
+        "getComputedStyle(box.querySelector('.katex')).fontSize)])",
+    )
+    assert max(cut for cut, _ in found) <= 0
+    assert min(size for _, size in found) > 11
+
+
 def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, page):
     opened(page, folder, "en/chapters/10_dapo")
     picture = page.locator(".predicted figure").first

@@ -176,7 +176,8 @@ def test_the_dialog_offers_the_definition_of_a_term(folder, page, lang, term):
     found = hits.evaluate_all(
         "all => all.map((a) => [a.firstChild.textContent, a.href])"
     )
-    assert any(text == term and "glossary.html#credit" in to for text, to in found)
+    text, to = found[1]  # after the section that teaches it
+    assert "chapters/" in found[0][1] and text == term and "glossary.html#credit" in to
 
 
 @pytest.mark.parametrize("query", ["normalisation", "normalization std"])
@@ -304,6 +305,10 @@ def test_the_start_page_shows_hero_map_and_doors_in_one_screen(folder, page, lan
     page.set_viewport_size({"width": 390, "height": 844})
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide == 390
+    tops = page.eval_on_selector_all(
+        ".ex-row.heads .ex-chip", "all => all.map((chip) => chip.offsetTop)"
+    )
+    assert len(set(tops)) == 3, "a line for each attempt"
     verdict, dials = page.locator(".ex-row").first, page.locator(".ex-dials")
     bottom = dials.bounding_box()["y"] + dials.bounding_box()["height"]
     assert bottom - verdict.bounding_box()["y"] < 785

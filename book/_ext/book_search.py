@@ -86,6 +86,7 @@ GREEK = {
     "sqrt": "√",
 }
 COMMAND = re.compile(r"\\(mathbb\{E\}|[a-zA-Z]+)\s?")
+BEFORE_STOP = re.compile(r" (?=[.,;:，。；：）])")  # left by a citation
 SPACES = re.compile(r"\\[,;:!\s]|[{}~\\]|\s+")
 
 
@@ -107,10 +108,12 @@ def words(node: nodes.Node) -> str:
         return node.astext()
     if node.get("reftype") == "eq":
         return EQUATION
-    if isinstance(node, SKIP):
+    if isinstance(node, SKIP) or node.get("refdomain") == "cite":
         return ""
-    between = " · " if isinstance(node, nodes.row) else ""
-    return between.join(words(child) for child in node.children)
+    parts = [words(child) for child in node.children]
+    if isinstance(node, nodes.row):  # a cell that is empty or says it again is left out
+        return " · ".join(dict.fromkeys(part for part in parts if part.strip()))
+    return "".join(parts)
 
 
 def blocks(node: nodes.Element) -> list[str]:
@@ -119,7 +122,8 @@ def blocks(node: nodes.Element) -> list[str]:
     for child in node.children:
         if isinstance(child, BLOCKS):
             into = rows if isinstance(child, nodes.row) else found
-            into.append(" ".join(words(child).split()))
+            said = " ".join(words(child).split())
+            into.append(BEFORE_STOP.sub("", said))
         elif isinstance(child, nodes.Element) and not isinstance(child, SKIP):
             into = rows if isinstance(child, nodes.table) else found
             into += blocks(child)

@@ -24,6 +24,11 @@ from sphinx.util.math import get_node_equation_number
 from coursebook.languages import pick
 
 HELD = "有代码核对这个公式 | a cell checks this equation"
+BREAK, KEEP = r"\allowbreak ", r"\nobreak "
+PART = re.compile(  # the end of what stands beside something else, with its quad
+    r'<span class="mspace allowbreak"></span>(<span class="mspace"[^>]*></span>)*'
+    r'</span>(?=<span class="katex-base">)'
+)
 KATEX = Path(__file__).parents[1] / "katex"
 log = logging.getLogger(__name__)
 
@@ -42,13 +47,24 @@ def render(tex: str, display: bool) -> str:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
     # KaTeX numbers `align` itself; the book's numbers come from Sphinx.
     tex = re.sub(r"\\(begin|end)\{(align|gather|equation)\}", r"\\\1{\2*}", tex)
+    if display:  # where a line is short: not within a condition, rather at a quad
+        tex = re.sub(r"\\q?quad", lambda quad: BREAK + quad[0], tex)
+        tex = re.sub(r"\\mid(?![a-zA-Z])", lambda mid: mid[0] + KEEP, tex)
     options = {"displayMode": display, "throwOnError": True, "strict": "error"}
     try:
-        return _engine().call("katex.renderToString", tex, options)
+        html = _engine().call("katex.renderToString", tex, options)
     except JSEvalException as error:
         message = re.search(r"(?:ParseError: )?KaTeX parse error: (.+)", str(error))
         words = message.group(1) if message else str(error).splitlines()[0]
         raise ValueError(words) from None
+    for mark in (BREAK, KEEP, "<mspace></mspace>"):  # not in the formula that is copied
+        html = html.replace(mark, "")
+    start, end = '<span class="katex-html" aria-hidden="true">', "</span>" * 3
+    if PART.search(html):  # what stands side by side is kept together
+        html = PART.sub(r'\g<0></span><span class="part">', html)
+        html = html.replace(start, f'{start}<span class="part">')
+        html = html.removesuffix(end) + "</span>" + end
+    return html
 
 
 def _html(node: nodes.Node, display: bool) -> str:

@@ -88,7 +88,7 @@ QUANTITIES = {
 ASK = "日志里哪一样看着不对？ | What in the log looks wrong?"
 ALL = "全部 | all"
 ENDS = {"breaks": 0.7, "overflows": 0.58}  # where a curve breaks off
-ACROSS = (8, 7, 6)  # cards in a row of the index, where a window is wide
+ACROSS = (6, 5)  # cards in a row
 
 
 def curves() -> dict[str, list[dict]]:

@@ -4,6 +4,7 @@
   const SCROLLING =
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
+  const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -264,7 +265,19 @@
   // follows. Its size is read when the browser lays it out: asking for it earlier would lay
   // out the whole page at once.
   const markScrolling = () => {
+    const widths = new Map();
+    const fit = (box) => { // only a line of a phone reads --fit
+      const same = widths.get(box) === box.clientWidth;
+      let size = (same && parseFloat(box.style.getPropertyValue("--fit"))) || 1;
+      widths.set(box, box.clientWidth);
+      for (let tries = 0; tries < 3; tries++) { // lines break anew at each size
+        box.style.setProperty("--fit", size.toFixed(3));
+        if (size === SMALLEST || box.scrollWidth <= box.clientWidth) return;
+        size = Math.max(SMALLEST, size * (box.clientWidth - 1) / box.scrollWidth);
+      }
+    };
     const look = (box) => {
+      if (box.matches(".math-scroll")) fit(box);
       const hidden = box.scrollWidth - box.clientWidth;
       box.tabIndex = hidden > 0 ? 0 : -1;
       box.classList.toggle("more", hidden - box.scrollLeft > 2);
@@ -272,6 +285,8 @@
     const watch = new ResizeObserver((changes) => {
       for (const { target } of changes) look(target.closest(SCROLLING));
     });
+    // The letters of a formula may come after its first lines
+    document.fonts.addEventListener("loadingdone", () => [...widths.keys()].forEach(look));
     for (const box of all(SCROLLING)) {
       box.tabIndex = 0; // until it is laid out it may scroll
       box.addEventListener("scroll", () => look(box), { passive: true });

@@ -194,8 +194,10 @@
     const show = () => {
       const query = field.value.trim(), { hits, wanted } = search(query), seen = {};
       const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
-      const definition = hits.find(defines(lower(query))), first = best.slice(0, HITS);
-      if (definition && !first.includes(definition)) first.splice(HITS - 1, 1, definition);
+      const definition = hits.find(defines(lower(query)));
+      const others = best.filter((hit) => hit !== definition);
+      if (definition) others.splice(1, 0, definition); // after the section that teaches it
+      const first = others.slice(0, HITS);
       list.replaceChildren();
       for (const hit of first) {
         const link = option(address(hit));

@@ -1,9 +1,9 @@
 // Pictures on canvas: curves of both sides, every response as an icicle, a histogram.
-// Colours are those of the page; A is grey with a hollow end, B is ink and thick.
+// Colours are those of the page; A is grey and dashed with a hollow end, B is ink and thick.
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const LINES = {
-  A: { colour: "old", width: 2.5, thin: 0.38 },
-  B: { colour: "ink", width: 3, thin: 0.2 },
+  A: { colour: "muted", width: 2.5, thin: 0.3, dash: [7, 4] },
+  B: { colour: "ink", width: 3, thin: 0.2, dash: [] },
 };
 
 function colours() {
@@ -98,8 +98,10 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
     lines.forEach((line, i) => draw(line, at && at[i]));
     pen.globalAlpha = 1;
     pen.lineWidth = style.width;
+    pen.setLineDash(style.dash);
     const { xs, ys } = middleOf(lines, at);
     draw(ys, xs);
+    pen.setLineDash([]);
     let k = ys.length - 1;
     while (k >= 0 && ys[k] !== ys[k]) k--;
     if (k >= 0) ends.push({ name, text: show(ys[k]), x: X(xs ? xs[k] : k), y: Y(ys[k]) });
@@ -109,9 +111,8 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
 
 // Where the lines end: a dot (A's is hollow), the side and its last value.
 function label(pen, ends, { low, high, right }, ink) {
-  ends.sort((one, two) => one.y - two.y);
   const [one, two] = ends, middle = two && Math.min(high, Math.max(low, (one.y + two.y) / 2));
-  const close = two && two.y - one.y < 14;
+  const close = two && Math.abs(two.y - one.y) < 14; // A then stands above B, whatever leads
   pen.textAlign = "left";
   pen.textBaseline = "middle";
   pen.font = `600 12px ${FONT}`;

@@ -61,12 +61,6 @@ EPISODES = {  # per environment the seed of its instance, per episode noise and 
         ],
     ),
 }
-NAMES = {
-    "Bandit": ("老虎机", "Bandit"),
-    "FrozenLake": ("冰湖", "FrozenLake"),
-    "Sokoban": ("推箱子", "Sokoban"),
-    "WebShop": ("网店", "WebShop"),
-}
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 SIGNS = dict(zip(MOVES, "←↓→↑", strict=True))
 PLAYER = "PX!@+"
@@ -307,15 +301,6 @@ def turns(L, frames, step, worth, largest):
     return stack(*found)
 
 
-def tabs(L, env):
-    """The four environments, one of them open."""
-    found = [
-        card(L(words), pick=("env", k), pressed=env == name)
-        for k, (name, words) in enumerate(NAMES.items())
-    ]
-    return grid(*found, columns=len(NAMES))
-
-
 def cards(L, env, play, step):
     """The episodes of the group at this step; a click takes one of them."""
     found = []
@@ -355,7 +340,6 @@ def draw(L, env, play, step):
     elif frame["terminated"]:
         state = L("成功", "won") if frame["won"] else L("失败", "lost")
     return scene(
-        tabs(L, env),
         side(
             stack(
                 caption(
@@ -440,13 +424,15 @@ FIGURE = Figure(
             play=2,
             step=8,
         ),
-        Preset(("推不动了", "a box that is stuck"), env="Sokoban", play=3, step=8),
+        Preset(("推箱子，推不动了", "Sokoban, stuck"), env="Sokoban", play=3, step=8),
         Preset(
             ("冰湖，滑了几次", "FrozenLake, sliding"), env="FrozenLake", play=1, step=8
         ),
-        Preset(("掉进冰洞", "into a hole"), env="FrozenLake", play=2, step=8),
-        Preset(("选了龙，没得分", "an unpaid dragon"), env="Bandit", play=3, step=2),
-        Preset(("买了四成对的", "a partial buy"), env="WebShop", play=2, step=5),
+        Preset(
+            ("冰湖，掉进冰洞", "FrozenLake, a hole"), env="FrozenLake", play=2, step=8
+        ),
+        Preset(("老虎机，没得分", "Bandit, unpaid"), env="Bandit", play=3, step=2),
+        Preset(("网店，买对四成", "WebShop, 40% right"), env="WebShop", play=2, step=5),
     ],
     note=(
         "功劳：三局的总奖励在组内标准化，一局里的各轮次都一样（StarPO，没有价值网络）。",

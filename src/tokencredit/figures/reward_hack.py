@@ -130,9 +130,9 @@ def draw(L, run, moment):
             stack(
                 plot,
                 legend(
-                    ("alt", L("拿到的奖励", "reward that is paid")),
-                    ("ink", L("真正的正确率", "share really right")),
-                    ("old", L("五个种子", "five seeds")),
+                    ("alt line dashed", L("拿到的奖励", "reward that is paid")),
+                    ("ink line", L("真正的正确率", "share really right")),
+                    ("old line", L("五个种子", "five seeds")),
                 ),
             ),
             shares=(2.3, 1),

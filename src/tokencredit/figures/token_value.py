@@ -69,8 +69,10 @@ def draw(L, answer, after, seed):
             plot.text(
                 at + 0.45, high + 0.07, words, "up strong", align="right", show=tall
             )
-        else:
-            plot.text(at, high - 0.07, words, "down strong", show=tall)
+        else:  # above its bar: below it are the words
+            plot.text(
+                at - 0.45, low + 0.07, words, "down strong", align="left", show=tall
+            )
         word = response[at] if there else ""
         plot.text(at, -0.15, word, "strong" if tall else "quiet", show=there)
     cards = [

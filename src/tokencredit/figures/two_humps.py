@@ -88,8 +88,8 @@ def draw(L, centre, width, sampler):
         stack(
             chances,
             legend(
-                ("old", L("参考：两座峰", "reference: two humps")),
-                ("ink", L("策略：只能是一座", "policy: one hump only")),
+                ("old pale", L("参考：两座峰", "reference: two humps")),
+                ("ink line", L("策略：只能是一座", "policy: one hump only")),
             ),
             caption(
                 L(
