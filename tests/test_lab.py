@@ -16,7 +16,7 @@ from tokencredit.__main__ import main
 from tokencredit.lab import Experiment, phenomena, run_experiment
 from tokencredit.lab.drawing import draw
 from tokencredit.lab.experiment import experiments
-from tokencredit.lab.store import load, path_of, save
+from tokencredit.lab.store import STORE, load, path_of, save
 
 NAMES = list(experiments())
 
@@ -402,6 +402,12 @@ def test_the_command_prints_the_phenomena_of_the_store(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + len(phenomena.PHENOMENA)
     assert all(line.endswith("/5 |") for line in lines[2:])
+
+
+def test_every_stored_file_has_its_row_where_the_store_is_explained():
+    text = (STORE / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z-]+) \| (?!variants)", text, re.M)
+    assert sorted(rows) == sorted(NAMES)
 
 
 def test_the_readme_shows_the_table_of_the_store():
