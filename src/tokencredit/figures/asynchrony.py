@@ -235,9 +235,9 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "有上限时，更新按开始的先后取回答；不限时，先写完的先用。陈旧度以版本数计，队列的高度是条数的平方根。",
+        "有上限时，更新按开始的先后取回答；不限时，先写完的先用。灰栏的高度是排队条数的平方根。",
         "With a limit, updates take responses in the order in which they began; "
-        "without one, what is finished first. Staleness counts versions; the grey band "
+        "without one, what is finished first. The grey band "
         "is as high as the square root of the number of responses waiting.",
     ),
 )

@@ -114,7 +114,7 @@ def draw(L, rho, chance, method):
     says = {
         "GRPO": L(
             "硬门控：出了 0.8 到 1.2，走够了的那一侧不再推",
-            "A hard gate: beyond 0.8 to 1.2, whoever went far enough is not pushed",
+            "A hard gate: beyond 0.8 to 1.2, a token far enough out is not pushed",
         ),
         "SAPO": L(
             "软门控：往右慢慢关上，不会突然归零，也不看 A 的正负",
