@@ -199,7 +199,7 @@ def draw(L, lam, critic, responses, gamma):
                 legend(
                     ("alt line", L("偏差平方 b²", "squared bias b²")),
                     ("old line", L("方差 σ²/N", "variance σ²/N")),
-                    ("ink line", L("两者之和，黑点最低", "sum, lowest at the dot")),
+                    ("ink line", L("两者之和，圆点处最低", "sum, lowest at the dot")),
                 ),
             ),
             shares=(1, 1.1),
