@@ -173,7 +173,7 @@ class Plot:
                 d = tops[order.index(k)]
                 steps = [short(1000 * v, 1) for v in (a, b, c, d)]
                 path = "M{} {}L{} {}".format(*steps)
-                self.lines.append(h("path", d=path, cls=f"line {look} lead"))
+                self.lines.append(h("path", d=path, cls="line old thin"))
 
     def arrow(self, x0, y0, x1, y1, look: str = "ink", *, show: bool = True):
         """An arrow along one axis, from the first point to the second.
