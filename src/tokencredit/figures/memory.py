@@ -108,15 +108,12 @@ def card_of(L, held):
     over = total > ROOM
     seen = max(total, ROOM + 0.03 * scale * over)  # half a GB is seen beyond the line
     plot.area(ROOM, seen, -0.4, 0.32, "down")
-    words = f"+{gigabytes(total - ROOM)}" if over else ""
-    plot.text(
-        seen + 0.015 * scale,
+    words = f"+{gigabytes(total - ROOM)}" if seen > total > ROOM else ""
+    spot = (
+        ROOM + 0.05 * scale,
         -0.04,
-        words,
-        "down strong",
-        align="left",
-        show=over and seen < 0.8 * scale,
-    )
+    )  # where little is too much; else the bar says it
+    plot.text(*spot, words, "down strong", align="left", show=bool(words))
     plot.text(-0.26 * scale, -0.04, L("合计", "sum"), "strong", align="left")
     look = "down strong" if over else "strong"
     plot.text(1.19 * scale, -0.04, gigabytes(total), look, align="right")
