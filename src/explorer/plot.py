@@ -145,11 +145,14 @@ class Plot:
         drawn = subscripts(minus(words))
         self._html("span", f"words {align} {look}", self._at(x, y), show, *drawn)
 
-    def names(self, x: float, ends: Sequence[tuple[float, str, str]]):
+    def names(
+        self, x: float, ends: Sequence[tuple[float, str, str]], *, lead: float = 0.0
+    ):
         """What lines are called 线名: beside their ends, and never over another.
 
         Args:
             x: where the names begin.
+            lead: where the lines end, for a thin line from each end to its name.
             ends: per line the height of its end, its name and the look of the words.
         """
         gap = LINE / (PHONE * self.height)
@@ -164,6 +167,13 @@ class Plot:
             style += f";top:{short(100 * tops[order.index(k)], 1)}%"
             drawn = subscripts(minus(words))
             self._html("span", f"words left {look}", style, True, *drawn)
+            if lead:
+                way = [(lead, ends[k][0]), (x, self.y[0])]
+                (a, b), (c, _) = ((self.fx(u), self.fy(v)) for u, v in way)
+                d = tops[order.index(k)]
+                steps = [short(1000 * v, 1) for v in (a, b, c, d)]
+                path = "M{} {}L{} {}".format(*steps)
+                self.lines.append(h("path", d=path, cls="line old thin"))
 
     def arrow(self, x0, y0, x1, y1, look: str = "ink", *, show: bool = True):
         """An arrow along one axis, from the first point to the second.

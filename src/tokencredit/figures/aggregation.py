@@ -90,7 +90,7 @@ def draw(L, rule, short, long, others):
         plot.area(left, right, -0.1 * top, -0.02 * top, "ink gap", show=k < others)
     plot.area(ends[-1], total, -0.1 * top, -0.02 * top, "old gap")
     words = L(f"短：每个 {fraction(one)}", f"short: {fraction(one)} each")
-    plot.text(0, one, words, "strong above", align="left")
+    plot.text(0.02 * total, one, words, "strong above", align="left")
     words = L(f"长：每个 {fraction(other)}", f"long: {fraction(other)} each")
     plot.text(total, other, words, "strong above old", align="right")
     rows = []

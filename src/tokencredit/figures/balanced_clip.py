@@ -28,6 +28,12 @@ RULES = ("BAPO", "BAPO, un-clipped")
 SHARES = [round(0.05 * k, 2) for k in range(2, 13)]
 SPREADS = [0.2, 0.5, 0.8]
 MOST = 51  # steps of the longer search
+ZOOMS = {  # ends of the axis of shares -> its ticks; the first that holds them all
+    (0.3, 0.7): [0.3, 0.4, 0.5, 0.6, 0.7],
+    (0.2, 0.6): [0.2, 0.3, 0.4, 0.5, 0.6],
+    (0, 0.55): [0, 0.1, 0.2, 0.3, 0.4],
+    (0, 0.8): [0, 0.2, 0.4, 0.6, 0.8],
+}
 
 
 def dials_of(rule):
@@ -122,17 +128,19 @@ def draw(L, rule, positive, spread):
     tokens.area(0, low, -HEIGHT, 0, "off")
     tokens.text(TOP - 0.05, 0.085, L("正词元，A > 0", "A > 0"), "up", align="right")
     tokens.text(TOP - 0.05, -0.085, L("负词元，A < 0", "A < 0"), "down", align="right")
+    all_of = [*shares, target]
+    low_end, top = next(e for e in ZOOMS if e[0] <= min(all_of) and max(all_of) < e[1])
     search = Plot(
-        x=(0, MOST),
-        y=(0, 0.75),
+        x=(-2, MOST),
+        y=(low_end, top),
         x_name=L("搜索走了几步", "steps of the search"),
         y_name=L("它数到的正词元份额", "share that it counts"),
         x_ticks=[0, 10, 20, 30, 40, 50],
-        y_ticks=[0, 0.25, 0.5, 0.75],
+        y_ticks=ZOOMS[low_end, top],
         height=190,
     )
     last = len(path) - 1
-    points = [(min(k, last), min(shares[min(k, last)], 0.75)) for k in range(MOST + 1)]
+    points = [(min(k, last), shares[min(k, last)]) for k in range(MOST + 1)]
     search.line(points, "old")
     search.line(
         [(min(k, stop), y) for k, y in points[: stop + 1]]
@@ -142,7 +150,7 @@ def draw(L, rule, positive, spread):
     search.rule(y=target, look="dotted")
     search.text(
         MOST,
-        target + 0.05,
+        target + 0.07 * (top - low_end),
         L("目标 ", "target ") + number(target, 1),
         "",
         align="right",
@@ -234,8 +242,9 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "优势取 ±1，两种词元的比率同分布，平均是 1。高过坐标的柱子画到边上为止。",
+        "优势取 ±1，两种词元的比率同分布，平均是 1。高过坐标的柱子画到边上为止；"
+        "份额的纵轴随设置移动。",
         "Advantages are ±1; ratios have the same law for both signs, with mean 1. "
-        "Bars taller than the axis end at its edge.",
+        "Bars taller than the axis end at its edge; the axis of the share moves.",
     ),
 )

@@ -97,7 +97,7 @@ def draw(L, gamma, tool):
     names = {
         "action": (
             L("按动作词元", "action tokens"),
-            L("计算器写的不算", "the tool's are skipped"),
+            L("计算器写的不算", "tool's skipped"),
         ),
         "every": (
             L("按所有词元", "all tokens"),

@@ -183,6 +183,15 @@ def draw_board(L, plot, frames, step, shown):
     plot.area(x - near, x + near, y - near, y + near, "sel", show=shown)
     plot.text(x, y, next(s for s in PLAYER if s in letters), "boxed strong", show=shown)
     trail = [at(*player(frames[min(k, step)])) for k in range(STEPS + 1)]
+    came = next((spot for spot in trail[::-1] if spot != (x, y)), (x, y))
+    edge = tuple(
+        now + near * ((was > now) - (was < now))
+        for now, was in zip((x, y), came, strict=True)
+    )
+    first = len(trail) - 1
+    while first and trail[first - 1] == (x, y):
+        first -= 1
+    trail[first:] = [edge] * len(trail[first:])  # it ends at the piece
     plot.line(trail, "ink thin dashed", show=shown)
     x, y = at(*player(frames[max(step - 1, 0)]))
     dr, dc = MOVES.get(frame["did"], (0, 1))
@@ -197,11 +206,13 @@ KEYS = {  # what the letters of a board are
         ("P  智能体", "P  the agent"),
         ("O  冰洞", "O  a hole"),
         ("G  终点", "G  the goal"),
+        ("X  落水，!  到达", "X  fell in, !  arrived"),
     ],
     "Sokoban": [
         ("@  智能体", "@  the agent"),
         ("$  箱子", "$  the box"),
         ("○  目标", "○  its target"),
+        ("*  箱子到位", "*  the box on it"),
     ],
     "WebShop": [],
 }
@@ -210,9 +221,9 @@ KEYS = {  # what the letters of a board are
 def draw_keys(L, plot, env):
     """Beside the board: its letters, and what the arrow says."""
     keys = KEYS[env]
-    for k in range(3):
+    for k in range(4):
         words = L(keys[k]) if keys else ""
-        plot.text(6.15, 5.2 - 0.75 * k, words, align="left", show=bool(keys))
+        plot.text(6.15, 5.5 - 0.75 * k, words, align="left", show=bool(keys))
     for k, (words, look) in enumerate(
         [
             (L("箭头：想走的方向", "arrow: move meant"), ""),
@@ -220,7 +231,7 @@ def draw_keys(L, plot, env):
             (L("橙：滑了或没动", "orange: it did not"), "down"),
         ]
     ):
-        plot.text(6.15, 2.2 - 0.75 * k, words, look, align="left", show=bool(keys))
+        plot.text(6.15, 2.0 - 0.75 * k, words, look, align="left", show=bool(keys))
 
 
 def draw_arms(L, plot, frame, shown):
@@ -284,7 +295,8 @@ def act(L, frame):
 
 def turns(L, frames, step, worth, largest):
     """A row per turn: the actions of its response, and its own reward at the end."""
-    found = []
+    found, last = [], frames[step]
+    idle = "" if last["terminated"] or last["truncated"] else "–"  # still to come
     for turn in range(1, TURNS + 1):
         mine = [frame for frame in frames[1 : step + 1] if frame["turn"] == turn]
         words = "   ".join(act(L, frame) for frame in mine)
@@ -296,7 +308,7 @@ def turns(L, frames, step, worth, largest):
             look="" if mine else "plain",
         )
         found.append(
-            row(str(turn), [token], reward(paid) if mine else "–", look="slim heads")
+            row(str(turn), [token], reward(paid) if mine else idle, look="slim heads")
         )
     return stack(*found)
 

@@ -32,33 +32,29 @@ def ends(arm, column):
     return curves(arm, column)[:, -LAST:].mean(1)
 
 
-def names(L, arm):
-    """What an arm is called, and what it does."""
-    lr, epochs, loss = ARMS[arm]
-    name = {
-        "none": L("−A log π", "−A log π"),
-        "ratio": L("ρA，不裁剪", "ρA, no clip"),
-        "clip alone": L("只裁剪", "clip alone"),
-        "min": "PPO",
-    }[loss]
-    rate = f"{lr:.0e}".replace("e-0", "e−")
-    return f"{name}", f"K = {epochs}, η = {rate}"
+NAMES = (  # in the plot, the list and the presets
+    ("小步，K = 1", "small, K = 1"),
+    ("小步，K = 4", "small, K = 4"),
+    ("大步，K = 1", "large, K = 1"),
+    ("−A log π", "−A log π"),
+    ("ρA，不裁剪", "ρA, no clip"),
+    ("只裁剪", "clip alone"),
+    ("大步，K = 8", "large, K = 8"),
+)
 
 
-def short(L, arm):
-    """Its name beside its line."""
+def details(arm):
+    """Its learning rate, and what the name leaves out."""
     lr, epochs, loss = ARMS[arm]
-    if loss != "min":
-        return names(L, arm)[0]
-    step = L("小步", "small") if lr < 5e-4 else L("大步", "large")
-    return f"{step}，K = {epochs}" if L.name == "zh" else f"{step}, K = {epochs}"
+    rate = f"η = {lr:.0e}".replace("e-0", "e−")
+    return f"PPO, {rate}" if loss == "min" else f"K = {epochs}, {rate}"
 
 
 def draw(L, arm):
     arm = round(arm)
     batches = np.arange(2, 2 * curves(0, "success").shape[1] + 1, 2).tolist()
     plot = Plot(
-        x=(0, batches[-1] + 7),
+        x=(0, batches[-1] + 8),
         y=(0, 1),
         x_name=L("采了几批", "batches sampled"),
         y_name=L("答对的比例", "share of correct responses"),
@@ -79,16 +75,20 @@ def draw(L, arm):
     named = []
     for k in range(len(ARMS)):
         end = float(np.median(curves(k, "success"), 0)[-1])
-        named.append((end, short(L, k), "strong" if k == arm else "old"))
-    plot.names(batches[-1] + 0.5, named)
+        named.append((end, L(NAMES[k]), "strong" if k == arm else "old"))
+    plot.names(batches[-1] + 1.2, named, lead=batches[-1] + 0.2)
     options = []
     for k in range(len(ARMS)):
-        label, sub = names(L, k)
         end = float(np.median(ends(k, "success")))
         drawn = bars((end, "ink"), (1 - end, "old pale"))
         options.append(
             option(
-                label, drawn, f"{end:.2f}", sub=sub, pick=("arm", k), pressed=k == arm
+                L(NAMES[k]),
+                drawn,
+                f"{end:.2f}",
+                sub=details(k),
+                pick=("arm", k),
+                pressed=k == arm,
             )
         )
     success = ends(arm, "success")
@@ -141,11 +141,11 @@ FIGURE = Figure(
         "their names and their last shares.",
     ),
     presets=[
-        Preset(("小步，用四遍", "small steps, K = 4"), arm=1),
-        Preset(("小步，用一遍", "small steps, K = 1"), arm=0),
-        Preset(("大步，用一遍", "large steps, K = 1"), arm=2),
-        Preset(("大步八遍，不修正", "K = 8, no ratio"), arm=3),
-        Preset(("大步八遍，PPO", "K = 8, PPO"), arm=6),
+        Preset(NAMES[1], arm=1),
+        Preset(NAMES[0], arm=0),
+        Preset(NAMES[2], arm=2),
+        Preset(NAMES[3], arm=3),
+        Preset(NAMES[6], arm=6),
     ],
     wide=True,
 )

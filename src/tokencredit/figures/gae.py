@@ -28,7 +28,7 @@ COUNTS = [16, 64, 256, 1024]  # responses that are averaged
 GAMMAS = [0.8, 0.95, 1.0]
 LAMS = [round(0.05 * i, 2) for i in range(21)]
 CRITICS = {"exact": GOOD, "stale": 0.3, "zero": None}  # the policy that it evaluates
-TOP = 1.15  # of the axis of errors
+TOPS = {0.42: [0, 0.2, 0.4], 1.15: [0, 0.5, 1]}  # of the axis of errors -> its ticks
 
 
 @cache
@@ -175,21 +175,22 @@ def draw(L, lam, critic, responses, gamma):
     bias2, variance = bias_variance(gamma, lam, critic)
     noise, total = variance / responses, bias2 + variance / responses
     best = min(range(len(LAMS)), key=lambda k: found[k][2])
+    top = min(TOPS) if max(e[2] for e in found) < min(TOPS) else max(TOPS)
     plot = Plot(
         x=(-0.03, 1.03),
-        y=(0, TOP),
+        y=(0, top),
         x_name="λ",
         y_name=L("误差", "error"),
         x_ticks=[0, 0.5, 1],
-        y_ticks=[0, 0.5, 1],
+        y_ticks=TOPS[top],
         height=200,
     )
     for k, look in enumerate(("alt", "old", "ink")):
-        points = [(x, min(e[k], 2 * TOP)) for x, e in zip(LAMS, found, strict=True)]
+        points = [(x, min(e[k], 2 * top)) for x, e in zip(LAMS, found, strict=True)]
         plot.line(points, look)
     plot.rule(x=lam, look="dotted")
     plot.dot(LAMS[best], found[best][2], "ink")
-    plot.dot(lam, min(total, TOP), "sel")
+    plot.dot(lam, min(total, top), "sel")
     plot.drag(x=("lam", LAMS))
     return scene(
         side(
@@ -199,7 +200,7 @@ def draw(L, lam, critic, responses, gamma):
                 legend(
                     ("alt line", L("偏差平方 b²", "squared bias b²")),
                     ("old line", L("方差 σ²/N", "variance σ²/N")),
-                    ("ink line", L("两者之和，黑点最低", "sum, lowest at the dot")),
+                    ("ink line", L("两者之和，圆点处最低", "sum, lowest at the dot")),
                 ),
             ),
             shares=(1, 1.1),

@@ -3,7 +3,7 @@
 import torch
 
 from coursebook.glossary import terms
-from explorer import Dial, Figure, Preset, chip, number, row, scene, shade, tile
+from explorer import Dial, Figure, Preset, chip, legend, number, row, scene, shade, tile
 from tokencredit import gae
 
 VALUES = (0.5, 0.8, 0.4)  # the forecasts before the three tokens
@@ -69,6 +69,10 @@ def draw(L, lam, reward):
     )
     return scene(
         *drawn,
+        legend(
+            ("up chip", L("这个 TD 误差为正", "a TD error above 0")),
+            ("down chip", L("为负", "below 0")),
+        ),
         tiles=[
             tile(
                 L("第一个词元的优势 A₀", "advantage A₀ of the first token"),

@@ -11,10 +11,13 @@ from tokencredit import ALGORITHMS
 METHODS = ("GRPO", "SAPO", "DPPO", "CISPO")
 CHANCES = [0.01, 0.04, 0.1, 0.3, 0.65, 0.9]  # of the token, when it was sampled
 RATIOS = [0.1, 0.25, 0.45, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 2.4, 3.0, 4.0, 5.5]
-RIGHT, TOP = 6.0, 5.6  # ends of the axes
+RIGHT = 6.0  # end of the axis, where no probability ends earlier
+ENDS = {0.3: 4.8, 0.65: 2.2, 0.9: 1.6}  # of a token that was likely, by its chance
+MARKS = {6.0: [0, 1, 2, 4, 6], 4.8: [0, 1, 2, 3, 4], 2.2: [0, 0.5, 1, 1.5, 2]}
+MARKS[1.6] = [0, 0.25, 0.5, 0.75, 1]
 RANGE, DIFFERENCE, CAP = 0.2, 0.15, 5.0  # of the rows: 1 +- 0.2, 0.15, at most 5
 JUST = 1e-6  # beside an edge, never on it
-GRID = [round(0.06 * k, 2) for k in range(1, 101)]
+GRID = [round(0.01 * k, 2) for k in range(1, 101)]  # of the axis
 
 
 def pushes(method, chance, ratios, sign):
@@ -54,25 +57,28 @@ def edge(method, chance, sign):
 @cache
 def curve(method, chance, sign):
     """The push from one end of the axis to the other, with the step of a hard gate."""
-    step = edge(method, chance, sign)
-    knots = [*GRID]
+    step, right = edge(method, chance, sign), ENDS.get(chance, RIGHT)
+    knots = [right * part for part in GRID]
     for value in (step, CAP):  # two points beside each; the same number in every state
-        value = value if value and value < RIGHT else 3.0
+        value = value if value and value < right else right / 2
         knots += [value - JUST, value + JUST]
     knots = sorted(min(x, 1 / chance) for x in knots)  # a probability ends at 1
     return list(zip(knots, pushes(method, chance, knots, sign), strict=True))
 
 
 def draw(L, rho, chance, method):
-    last = min(1 / chance, RIGHT)
+    right = ENDS.get(chance, RIGHT)
+    top = 0.93 * right
+    mark = 5 if right == RIGHT else 3 if right > 3 else 1
+    last = min(1 / chance, right)
     now = min(rho, 1 / chance)
     plot = Plot(
-        x=(0, RIGHT),
-        y=(-TOP, TOP),
+        x=(0, right),
+        y=(-top, top),
         x_name=L("ρ = 现在的概率 ÷ 采样时的概率", "ρ = probability now ÷ when sampled"),
         y_name=L("对 log π 的推力", "push on log π"),
-        x_ticks=[0, 1, 2, 3, 4, 5, 6],
-        y_ticks=[-5, 0, 5],
+        x_ticks=MARKS[right],
+        y_ticks=[-mark, 0, mark],
         height=270,
     )
     found = {}
@@ -80,14 +86,14 @@ def draw(L, rho, chance, method):
         step = edge(method, chance, sign)
         begin, end = (step or 0, last) if sign > 0 else (0, step or 0)
         plot.area(
-            min(begin, RIGHT),
-            min(end, RIGHT),
+            min(begin, right),
+            min(end, right),
             0,
-            sign * TOP,
+            sign * top,
             "off",
-            show=bool(step and begin < RIGHT),
+            show=bool(step and begin < right),
         )
-        free = min(last, TOP)
+        free = min(last, top)
         plot.line([(0, 0), (free, sign * free)], "old thin dashed")
         plot.line(curve(method, chance, sign), look)
     plot.rule(y=0)
@@ -99,12 +105,13 @@ def draw(L, rho, chance, method):
         found[sign] = 0.0 if abs(push) < 1e-9 else push
         plot.dot(now, found[sign], look if found[sign] else "off")
     good, bad = L("A > 0：往上推", "A > 0: up"), L("A < 0：往下推", "A < 0: down")
-    plot.text(0.12, 4.9, good, "up strong boxed", align="left")
-    plot.text(0.12, -4.9, bad, "down strong boxed", align="left")
+    plot.text(0.02 * right, 0.8 * top, good, "up strong boxed", align="left")
+    plot.text(0.02 * right, -0.8 * top, bad, "down strong boxed", align="left")
     wall = L("概率到 1 了", "probability 1")
-    plot.text(last + 0.1, 3.8, wall, "quiet", align="left", show=last < 4.5)
+    spot = last + 0.02 * right
+    plot.text(spot, 0.68 * top, wall, "quiet", align="left", show=last < right)
     plot.drag(x=("rho", RATIOS))
-    plot.grip((now, -TOP), x=("rho", RATIOS))
+    plot.grip((now, -top), x=("rho", RATIOS))
 
     def tell(label, sign, look):
         push = found[sign]
@@ -178,6 +185,10 @@ FIGURE = Figure(
         "The ratio ρ across, the push on the log-probability upwards. Upper half: "
         "tokens of positive advantage, lower half: of negative. Hatched: no push; "
         "dashed: the push without any gate.",
+    ),
+    note=(
+        "采样时越常见的词元，概率越早到 1：横轴、纵轴随之放大。",
+        "The likelier the token, the sooner its probability is 1: both axes zoom in.",
     ),
     presets=[
         Preset(("GRPO，翻了一倍", "GRPO, doubled"), method="GRPO", rho=2.0, chance=0.1),

@@ -103,7 +103,7 @@ def draw(L, size, right, level):
             plot.dot(size, now[rule][place], look.partition(" ")[0])
         plot.drag(x=("size", SIZES))
     norm.text(
-        16.4, 1.1, L("留一法，不减基线", "leave-one-out, no baseline"), align="right"
+        16.4, 1.12, L("留一法，不减基线", "leave-one-out, no baseline"), align="right"
     )
     norm.text(
         16.4, 0.72, L("组均值 1 − 1/G", "group mean 1 − 1/G"), "alt", align="right"

@@ -187,8 +187,8 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "只有两个词元，图中写的都是第一个。左图以外的点画在边上。",
+        "只有两个词元，图中写的都是第一个。落在“估计的值”图外的点画在它的边上。",
         "There are two tokens; the figure speaks of the first. A dot that lies outside "
-        "the left plot is drawn at its edge.",
+        "the plot of the values is drawn at its edge.",
     ),
 )

@@ -105,8 +105,15 @@ def card_of(L, held):
         words = gigabytes(sum(sizes)) if any(sizes) else "–"
         plot.text(1.19 * scale, y + 0.36, words, align="right")
     plot.area(0, min(total, ROOM), -0.4, 0.32, "up")
-    plot.area(ROOM, max(total, ROOM), -0.4, 0.32, "down")
     over = total > ROOM
+    seen = max(total, ROOM + 0.03 * scale * over)  # half a GB is seen beyond the line
+    plot.area(ROOM, seen, -0.4, 0.32, "down")
+    words = f"+{gigabytes(total - ROOM)}" if seen > total > ROOM else ""
+    spot = (
+        ROOM + 0.05 * scale,
+        -0.04,
+    )  # where little is too much; else the bar says it
+    plot.text(*spot, words, "down strong", align="left", show=bool(words))
     plot.text(-0.26 * scale, -0.04, L("合计", "sum"), "strong", align="left")
     look = "down strong" if over else "strong"
     plot.text(1.19 * scale, -0.04, gigabytes(total), look, align="right")
@@ -244,10 +251,10 @@ FIGURE = Figure(
         ),
     ],
     note=(
-        "左图的尺子放不下时整体缩小一半，卡的灰底随之变窄。"
+        "80 GB 的卡画不下时整幅缩小一半，卡的灰底随之变窄。"
         "没有算激活、logits 和 KV 缓存。",
-        "Where the left drawing is too small it zooms out by two, and the card shrinks "
-        "with it. Activations, logits and KV cache are not counted.",
+        "Where the drawing of the card is too small it zooms out by two, and the card "
+        "shrinks with it. Activations, logits and KV cache are not counted.",
     ),
     wide=True,
 )

@@ -22,7 +22,7 @@ LONG = [10, 19, 27, 36, 64, 128]
 SIZES = [1, 2, 4]
 RANKS = [1, 2]
 OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
-TOP = 3.6
+TOPS = {2.2: [0, 0.5, 1, 1.5], 3.6: [0, 1, 2, 3]}  # of the axis -> its ticks
 NARROW = 0.1  # of the plot: here a number needs more room than its block
 
 
@@ -74,14 +74,16 @@ def draw(L, long, size, ranks, counting):
     lengths = [n or long for n in LENGTHS]
     total = sum(lengths)
     weights = split_weights(long, size, ranks, counting)
+    top = next(end for end in TOPS if max(weights) < 0.85 * end)
+    unit = top / 3.6  # what lies below keeps its place
     plot = Plot(
         x=(0, total),
-        y=(-1.5, TOP),
+        y=(-1.5 * unit, top),
         x_name=L("一格一个词元，一段一条回答", "a cell is a token, a block a response"),
         y_name=L(
             "一个词元的权重 ÷ 应有的权重", "weight of a token ÷ what it should be"
         ),
-        y_ticks=[0, 1, 2, 3],
+        y_ticks=TOPS[top],
         height=250,
     )
     ends = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
@@ -98,22 +100,24 @@ def draw(L, long, size, ranks, counting):
         begins = written[k - 1 : k] != [said]
         if begins:
             raised = right - left < NARROW * total and not raised
-        height = max(weights[k], 1.05) + 0.35 * raised
+        height = max(weights[k], 1.05) + 0.35 * unit * raised
         plot.text((left + right) / 2, height, said, "above strong", show=begins)
     plot.line([(0, 1), (total, 1)], "dashed sel")
     boxes = [rows for micro in parts(size, ranks) for rows in micro]
     for k in range(len(LENGTHS)):
         rows = boxes[k] if k < len(boxes) else boxes[-1]
         left, right = ends[rows[0]], ends[rows[-1] + 1]
-        plot.area(left, right, -0.45, -0.18, "old gap", show=k < len(boxes))
+        plot.area(
+            left, right, -0.45 * unit, -0.18 * unit, "old gap", show=k < len(boxes)
+        )
     cards = parts(size, ranks)
     for k in range(max(RANKS)):
         rows = cards[k] if k < len(cards) else cards[-1]
         left, right = ends[rows[0][0]], ends[rows[-1][-1] + 1]
         shown = k < len(cards)
-        plot.area(left, right, -1.38, -0.65, "ink gap", show=shown)
+        plot.area(left, right, -1.38 * unit, -0.65 * unit, "ink gap", show=shown)
         words = L(f"卡 {k + 1}", f"rank {k + 1}")
-        plot.text((left + right) / 2, -1.02, words, "boxed strong", show=shown)
+        plot.text((left + right) / 2, -1.02 * unit, words, "boxed strong", show=shown)
     says = L(
         "细条是微批，粗条是显卡。虚线是 1，即整批的词元平均。",
         "Thin bars: micro-batches; thick ones: ranks. Dashed: the token mean of all.",

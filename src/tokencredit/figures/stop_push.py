@@ -18,6 +18,7 @@ from explorer import (
 MEANS = [2, 4, 10]  # mean length, 1/h
 SHOWN = 30  # lengths on the axis
 SAME, INVERSE = range(2)
+TOPS = {2: 0.3, 4: 0.22, 10: 0.11}  # of the axis for equal weights, by mean length
 
 
 @cache
@@ -45,14 +46,15 @@ def draw(L, mean, rule, sign):
     each = parts(mean, rule, sign)
     up, down = (sum(x for x in each if s * x > 0) for s in (1, -1))
     total = sum(each)
-    top = 0.45
+    top = TOPS[mean] if rule == SAME else 0.45
+    mark = 0.4 if rule == INVERSE else 0.2 if top > 0.2 else 0.1
     plot = Plot(
         x=(0, SHOWN + 1),
         y=(-top, top),
         x_name=L("回答的长度 n", "length n of a response"),
         y_name=L("对停止概率的平均贡献", "mean contribution to stopping"),
         x_ticks=[1, 5, 10, 15, 20, 25, 30],
-        y_ticks=[-0.4, 0, 0.4],
+        y_ticks=[-mark, 0, mark],
         height=200,
     )
     plot.rule(y=0)
@@ -64,7 +66,7 @@ def draw(L, mean, rule, sign):
         plot.area(n - 0.42, n + 0.42, low, high, "down", show=x < 0)
     plot.line([(mean, -top), (mean, top)], "dashed old")
     words = L(f"平均 {mean}", f"mean {mean}")
-    plot.text(mean + 0.4, -0.38, words, "old", align="left")
+    plot.text(mean + 0.4, -0.85 * top, words, "old", align="left")
     if abs(total) < 1e-6:
         says = L("正负抵消：长度不动", "They cancel: the length stays")
     elif total > 0:
@@ -124,8 +126,9 @@ FIGURE = Figure(
         Preset(("除以长度，答错", "over length, incorrect"), rule=INVERSE, sign=-1),
     ],
     note=(
-        "两种权重都除以自己的平均（1/n 除以 E[1/n]），好互相比较；长度只画到 30。",
+        "两种权重都除以自己的平均（1/n 除以 E[1/n]），好互相比较；长度只画到 30，"
+        "纵轴随设置放大。",
         "Each weight is divided by its mean (1/n by E[1/n]), to compare the two; "
-        "lengths go up to 30 here.",
+        "lengths end at 30 here, and the vertical axis zooms in.",
     ),
 )

@@ -66,7 +66,8 @@ def draw(L, rule, tries, verdict):
         sub = L(f"{len(words)} 个词元，{what}", f"{len(words)} tokens, {what}")
         end = number(100 * shares[-1], 0) + "%"
         one = L("的权重", "of weight")
-        drawn.append(row(name, chips, end, sub=sub, end_sub=one, look="tall"))
+        look = "tall long" + " short" * (name == "A")  # two lines or one on a phone
+        drawn.append(row(name, chips, end, sub=sub, end_sub=one, look=look))
     return scene(
         *drawn,
         legend(

@@ -172,7 +172,7 @@ def curve(L, unit, tool, gamma):
         (share(each, gamma, TOOL[-1])[0], L(name), "strong" if each == unit else "old")
         for each, name in UNITS.items()
     ]
-    plot.names(TOOL[-1] + 0.3, ends)
+    plot.names(TOOL[-1] + 0.8, ends)
     plot.dot(tool, share(unit, gamma, tool)[0], "sel")
     plot.drag(x=("tool", TOOL))
     return plot

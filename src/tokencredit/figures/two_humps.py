@@ -54,12 +54,12 @@ def divergence(centre, width, sampler):
 
 def draw(L, centre, width, sampler):
     chances = Plot(
-        x=(0, 40),
+        x=(-0.5, 40.5),
         y=(0, 0.22),
         x_name=L("可能的写法，编号 0 到 40", "possible outputs, numbered 0 to 40"),
         y_name=L("概率", "probability"),
         x_ticks=[0, 10, 20, 30, 40],
-        y_ticks=[0, 0.1, 0.2],
+        y_ticks={0: "0", 0.1: "0.10", 0.2: "0.20"},
         height=170,
     )
     points = list(zip(PLACES.tolist(), TWO.exp().tolist(), strict=True))
@@ -70,12 +70,12 @@ def draw(L, centre, width, sampler):
     chances.grip((centre, 0.018), x=("centre", CENTRES))
     top = 0.5
     shares = Plot(
-        x=(0, 40),
+        x=(-0.5, 40.5),
         y=(-0.06, top),
         x_name=L("同样的 0 到 40", "the same 0 to 40"),
         y_name=L("各处的贡献", "share of the KL"),
         x_ticks=[0, 10, 20, 30, 40],
-        y_ticks=[0, 0.25, 0.5],
+        y_ticks={0: "0", 0.25: "0.25", 0.5: "0.50"},
         height=130,
     )
     shares.rule(y=0)
