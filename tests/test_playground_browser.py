@@ -23,7 +23,10 @@ BOXED = """() => {
   const pen = CanvasRenderingContext2D.prototype, { fillRect, fillText } = pen;
   window.boxed = [];
   let edge;
-  pen.fillRect = function (x, y, w, h) { edge = x + w; fillRect.call(this, x, y, w, h); };
+  pen.fillRect = function (x, y, w, h) {
+    edge = x + w;
+    fillRect.call(this, x, y, w, h);
+  };
   pen.fillText = function (text, x, y) {
     if (this.canvas.dataset.icicle) boxed.push(edge - x - this.measureText(text).width);
     fillText.call(this, text, x, y);
