@@ -66,6 +66,147 @@ def test_text_and_feet_stand_on_one_grid_under_a_header_as_wide_as_the_window(
         assert header["x"] + header["width"] == width
 
 
+SCREEN = 664  # px that a phone's browser leaves of its height, its bars shown
+CONTENTS = ".book-nav a[data-page='book/playground']"
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("name", ["book/index", "book/playground"])
+def test_a_page_without_its_contents_beside_it_has_brand_search_and_contents_in_its_bar(
+    folder, page, lang, name
+):
+    opened(page, folder, f"{lang}/{name}")
+    assert page.locator(".header-brand").is_visible()
+    page.locator(CONTENTS).wait_for(state="hidden")
+    page.locator(".article-header-buttons .search-button").click()
+    page.locator("#pst-search-dialog input").wait_for(state="visible")
+    page.keyboard.press("Escape")
+    page.click(".primary-toggle")
+    page.locator(CONTENTS).wait_for(state="visible")
+    opened(page, folder, f"{lang}/{name}", 390, 844)
+    page.click(".primary-toggle")
+    page.locator(CONTENTS).wait_for(state="visible")
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_one_starts_to_read_from_the_first_screen(folder, page, lang):
+    opened(page, folder, f"{lang}/book/index", 390, SCREEN)
+    link = page.locator(".start-reading a")
+    box = link.bounding_box()
+    assert box["y"] + box["height"] < SCREEN
+    link.click()
+    page.wait_for_url("**/chapters/00_*")
+    opened(page, folder, f"{lang}/book/index")
+    assert not link.is_visible()
+
+
+@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("name", ["zh/chapters/06_ppo", "en/chapters/06_ppo"])
+def test_the_smallest_phone_scrolls_no_chapter_sideways(folder, page, name, width):
+    page.set_viewport_size({"width": width, "height": 640})
+    page.goto((folder / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_on_a_phone_the_next_chapter_stands_under_the_one_before(folder, page):
+    opened(page, folder, "en/chapters/10_dapo", 390, 844)
+    back, on = (
+        page.locator(f".prev-next-area a.{x}") for x in ("left-prev", "right-next")
+    )
+    above, below = back.bounding_box(), on.bounding_box()
+    assert above["y"] + above["height"] <= below["y"]
+    assert above["width"] == below["width"] > 300
+
+
+@pytest.mark.parametrize(
+    "name", ["zh/chapters/06_ppo", "en/chapters/09_aggregation", "en/book/index"]
+)
+def test_on_a_phone_the_dials_stay_beside_the_drawing_that_they_turn(
+    folder, page, name
+):
+    opened(page, folder, name, 390, SCREEN)
+    stays = 0
+    for figure in page.locator(".explorer:has(.ex-dials)").all():
+        live, dials = figure.locator(".ex-live"), figure.locator(".ex-dials")
+        figure.evaluate("e => e.querySelector('.ex-live').scrollIntoView()")
+        page.evaluate("scrollBy(0, -60)")
+        if dials.locator("> *").count() < 5:
+            box = dials.bounding_box()
+            assert 0 < box["y"] and box["y"] + box["height"] <= SCREEN + 1
+            stays += box["y"] < live.bounding_box()["y"] + live.bounding_box()["height"]
+    assert stays  # some drawing is higher than the screen, and its dials over it
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", ["en/book/errata", "zh/book/symptoms"])
+def test_no_code_of_the_museum_and_the_symptoms_is_cut(folder, page, name, width):
+    opened(page, folder, name, width)
+    page.eval_on_selector_all("details", "all => all.forEach((e) => (e.open = true))")
+    assert page.evaluate(CUT) == []
+    code = page.eval_on_selector_all("pre", "all => all.map((e) => e.textContent)")
+    seen = page.eval_on_selector_all("pre", "all => all.map((e) => e.innerText)")
+    lines = [text.rstrip().split("\n") for text in code]  # what the button copies
+    assert any(len(one) > 3 for one in lines)
+    assert [text.rstrip().split("\n") for text in seen] == lines  # and what a hand does
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_in_a_low_window_facts_and_thread_of_a_chapter_share_a_row(folder, page, lang):
+    boxes = {}
+    for height in (900, 1000):
+        opened(page, folder, f"{lang}/chapters/02_policy_gradient", 1440, height)
+        parts = (page.locator(f".chapter-{x}").first for x in ("facts", "thread"))
+        boxes[height] = [part.bounding_box() for part in parts]
+    facts, thread = boxes[900]
+    assert facts["x"] + facts["width"] <= thread["x"]
+    assert boxes[1000][0]["y"] < boxes[1000][1]["y"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_reference_leads_to_where_it_is_cited_and_words_filter_the_list(
+    folder, page, lang
+):
+    opened(page, folder, f"{lang}/book/references")
+    work = page.locator(".citation", has_text="DeepSeekMath").first
+    links = work.locator(".cited-in a")
+    pages = links.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+    assert "zoo.html#grpo" in pages
+    anchor = f"references.html#{work.get_attribute('id')}"
+    for name in pages:
+        if "zoo" not in name:
+            text = (folder / lang / "book" / name).read_text(encoding="utf-8")
+            assert anchor in text, name
+    everything = page.locator(".citation:visible").count()
+    page.fill(".reference-filter input", "schulman 2017")
+    left = page.locator(".citation:visible").all_inner_texts()
+    assert 0 < len(left) < 5 < everything
+    assert all("Schulman" in text and "2017" in text for text in left)
+
+
+@pytest.mark.parametrize(("lang", "said"), [("zh", "标准差"), ("en", "standard dev")])
+def test_a_short_form_finds_the_words_that_it_stands_for(folder, page, lang, said):
+    page.goto(f"{(folder / lang / 'search.html').as_uri()}?q=std")
+    page.wait_for_selector("#search-results li a")
+    marked = page.locator("#search-results mark").all_inner_texts()
+    assert any(text.lower().startswith(said) for text in marked)
+    links = page.locator("#search-results a[href*='chapters/08_']")
+    assert links.count()
+
+
+def test_an_excerpt_begins_and_ends_with_whole_words(folder, page):
+    page.goto(f"{(folder / 'en' / 'search.html').as_uri()}?q=size")
+    page.wait_for_selector("#search-results li a")
+    cut = """() => {
+      const said = BOOK_INDEX.flatMap(([, all]) => all.map((s) => s[3])).join("\\n");
+      return [...document.querySelectorAll("#search-results li p")]
+        .map((p) => p.textContent).filter((text) => /^…|…$/.test(text))
+        .map((text) => text.replace(/^…|…$/g, ""))
+        .map((text) => said.slice(said.indexOf(text) - 1).slice(0, text.length + 2))
+        .filter((text) => /^\\w\\w|\\w\\w$/.test(text));
+    }"""
+    assert page.evaluate(cut) == []
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_start_page_is_full_below_the_fold_and_cuts_no_code(folder, page, lang):
     opened(page, folder, f"{lang}/book/index")

@@ -18,6 +18,22 @@ SHELL = """<!doctype html><html lang="{lang}" data-theme="{theme}"><head>
 <body><main><h1>x</h1>{page}</main></body></html>"""
 
 
+# What every word of the mosaic leaves of the box that was painted before it
+BOXED = """() => {
+  const pen = CanvasRenderingContext2D.prototype, { fillRect, fillText } = pen;
+  window.boxed = [];
+  let edge;
+  pen.fillRect = function (x, y, w, h) {
+    edge = x + w;
+    fillRect.call(this, x, y, w, h);
+  };
+  pen.fillText = function (text, x, y) {
+    if (this.canvas.dataset.icicle) boxed.push(edge - x - this.measureText(text).width);
+    fillText.call(this, text, x, y);
+  };
+}"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """The page alone, in both languages and looks, as files."""
@@ -266,6 +282,52 @@ def test_one_side_alone(opened):
     page.check(".pg-two input")
     page.click(".pg-step")
     assert page.is_visible('[data-icicle="B"]')
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
+    opened, lang
+):
+    page = opened("#s=a-hole-in-the-reward", lang=lang)
+    places = [
+        page.locator(css) for css in (".pg-play", '[data-chart="success"] canvas')
+    ]
+    before = [place.bounding_box()["y"] for place in places]
+    page.click('[data-stage="weight"]')
+    assert [place.bounding_box()["y"] for place in places] == pytest.approx(
+        before, abs=40
+    )
+    page.click(".pg-all")
+    drawer, body = (page.locator(f".pg-{x}").bounding_box() for x in ("drawer", "body"))
+    assert body["x"] + body["width"] <= drawer["x"] and drawer["height"] < 844
+    for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
+        drawn = canvas.evaluate("e => e.width / devicePixelRatio")
+        assert drawn == pytest.approx(canvas.bounding_box()["width"], abs=1)
+    dial = page.locator('.pg-drawer [data-row="loss.clip_low"]')
+    heads = page.locator("#pg-stage-weight .pg-heads [data-of]").all()
+    for head, control in zip(heads, dial.locator(".pg-set").all(), strict=True):
+        assert head.bounding_box()["x"] == control.bounding_box()["x"]
+    name, control = (dial.locator(f".pg-{x}").first for x in ("name", "set"))
+    assert control.bounding_box()["x"] - name.bounding_box()["x"] < 200
+    slider, filled = dial.locator("input").first, "e => e.style.getPropertyValue('--p')"
+    turn(page, "loss.clip_low", "A", 0)
+    assert slider.evaluate(filled) == "0"
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_no_word_of_the_playground_is_cut_on_a_phone(opened, lang):
+    page = opened("#s=the-word-that-decides", lang=lang, width=390)
+    page.click(".pg-step")
+    cut = page.eval_on_selector_all(
+        ".pg-chip > b, .pg-thread span",
+        "all => all.filter((e) => e.scrollWidth > e.clientWidth)"
+        ".map((e) => e.textContent)",
+    )
+    assert cut == []
+    page.evaluate(BOXED)
+    page.click(".pg-step")
+    words = page.evaluate("boxed")
+    assert words and all(room >= 0 for room in words)
 
 
 def test_on_a_phone_the_transport_stays_at_the_bottom(opened):

@@ -41,6 +41,20 @@ def test_bold_is_what_is_not_as_in_the_parent_and_nothing_else(lang):
         assert section.count("**") == 4 * len(bold), "bold besides the fields"
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_an_algorithm_changes_is_open_and_what_it_keeps_is_folded(lang):
+    sections = Page().markdown(lang).split("\n## ")
+    for section, row in zip(sections, ALGORITHMS.values(), strict=True):
+        shown, folded = section.split("<details>")
+        assert "**" not in folded
+        if row.parent:
+            counts = [
+                len(re.findall(r"^\| \S.*`\w+`(?:\*\*)? \|", part, re.M))
+                for part in (shown, folded)
+            ]
+            assert counts[0] and sum(counts) == len(FIELDS)
+
+
 def test_every_parent_stands_before_its_children():
     names = [*ALGORITHMS]
     for row in ALGORITHMS.values():

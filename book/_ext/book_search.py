@@ -83,8 +83,53 @@ GREEK = {
     "in": "∈",
     "log": "log ",
     "exp": "exp ",
-    "sqrt": "√",
+    "Theta": "Θ",
+    "Phi": "Φ",
+    "Psi": "Ψ",
+    "chi": "χ",
+    "omega": "ω",
+    "xi": "ξ",
+    "ell": "ℓ",
+    "partial": "∂",
+    "prod": "Π",
+    "sim": "~",
+    "gg": "≫",
+    "forall": "∀",
+    "leftarrow": "←",
+    "dots": "…",
+    "cdots": "…",
+    "lvert": "|",
+    "rvert": "|",
+    "lVert": "‖",
+    "rVert": "‖",
+    "lfloor": "⌊",
+    "rfloor": "⌋",
+    "max": "max ",
+    "min": "min ",
+    "ln": "ln ",
 }
+OVER = {"bar": "\u0304", "hat": "\u0302", "tilde": "\u0303"}  # combining signs
+INSIDE = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*"  # of braces, two deep
+PART = rf"\s*(?:\{{({INSIDE})\}}|(\\[a-zA-Z]+|[^\s\\{{}}]))"
+FRACTION = re.compile(rf"\\[td]?frac{PART}{PART}")
+ROOT = re.compile(rf"\\sqrt{PART}")
+ACCENT = re.compile(rf"\\({'|'.join(OVER)}){PART}")
+SAME = (  # a short form finds the words that it stands for, in every edition
+    ("std", "standard deviation", "标准差"),
+    ("var", "variance", "方差"),
+    ("adv", "advantage", "优势"),
+    ("lr", "learning rate", "学习率"),
+    ("ref", "reference", "参考"),
+    ("logprob", "log-prob", "对数概率"),
+    ("logprobs", "log-prob", "对数概率"),
+    ("clip", "裁剪"),
+    ("entropy", "熵"),
+    ("baseline", "基线"),
+    ("critic", "价值网络"),
+    ("ratio", "比率"),
+    ("mask", "掩码"),
+    ("reward", "奖励"),
+)
 COMMAND = re.compile(r"\\(mathbb\{E\}|[a-zA-Z]+)\s?")
 BEFORE_STOP = re.compile(r" (?=[.,;:，。；：）])")  # left by a citation
 SPACES = re.compile(r"\\[,;:!\s]|[{}~\\]|\s+")
@@ -95,9 +140,23 @@ def plain(tex: str) -> str:
 
     >>> plain(r"\rho_t A_t \le 1 + \epsilon_{\text{high}}")
     'ρ_t A_t ≤1 + ε_high'
+    >>> plain(r"\tfrac1G, \frac{R_i - \bar R}{\mathrm{std} + \varepsilon}, x^2")
+    '1/G, (R_i - R̄)/(std + ε), x²'
     """
-    text = COMMAND.sub(lambda found: GREEK.get(found[1], ""), tex)
+    text = FRACTION.sub(
+        lambda x: f"{grouped(x[1] or x[2])}/{grouped(x[3] or x[4])}", tex
+    )
+    text = ROOT.sub(lambda x: "√" + grouped(x[1] or x[2]), text)
+    text = ACCENT.sub(lambda x: plain(x[2] or x[3]) + OVER[x[1]], text)
+    text = re.sub(r"\^(?:2|\{2\})", "²", text).replace(r"\|", "‖")
+    text = COMMAND.sub(lambda found: GREEK.get(found[1], ""), text)
     return SPACES.sub(" ", text.replace("{", "").replace("}", "")).strip()
+
+
+def grouped(tex: str) -> str:
+    """Return a part of a formula, in brackets if it is more than one thing."""
+    text = plain(tex)
+    return f"({text})" if re.search(r"[-+=/·×|\s]", text) else text
 
 
 def words(node: nodes.Node) -> str:
@@ -112,7 +171,8 @@ def words(node: nodes.Node) -> str:
         return ""
     parts = [words(child) for child in node.children]
     if isinstance(node, nodes.row):  # a cell that is empty or says it again is left out
-        return " · ".join(dict.fromkeys(part for part in parts if part.strip()))
+        said = [part for part in dict.fromkeys(parts) if part.strip(" \n—·")]
+        return ": ".join([*said[:1], *[" · ".join(said[1:])][: len(said) - 1]])
     return "".join(parts)
 
 
@@ -195,6 +255,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
         return
     index = [[page, found] for page, found in sorted(store(app.env).items()) if found]
     words = {name: pick(text, app.config.edition) for name, text in WORDS.items()}
+    words["same"] = SAME
     lines = [
         f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))

@@ -1,12 +1,36 @@
-"""The labels of the references: who and when, as the text cites them."""
+"""The references: labels as the text cites them, and where in the book that is."""
 
 from collections.abc import Iterable, Iterator
 
+from docutils import nodes
+from generated import Generated
 from pybtex.database import Entry
 from pybtex.plugin import register_plugin
 from pybtex.style.formatting.alpha import Style as Alpha
 from pybtex.style.labels import BaseLabelStyle
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from coursebook.languages import pick
+from coursebook.pages import chapter_number, slug
+from tokencredit import ALGORITHMS
+
+PAGE, ZOO = "book/references", "book/zoo"
+WORDS = {
+    "chapter": "第 {} 章 | chapter {}",
+    "zoo": "动物园里的 {} | {} in the zoo",
+    "filter": "按作者、年份或标题筛选 | Filter by author, year or title",
+}
+SIGNS = {"zh": ("引用处：", "、"), "en": ("Cited in ", ", ")}  # before, and between
+FILTER = """<script>{
+const field = document.currentScript.parentElement.querySelector("input");
+field.hidden = false;
+field.addEventListener("input", () => {
+  const words = field.value.toLowerCase().split(/\\s+/);
+  for (const one of document.querySelectorAll(".citation"))
+    one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+});
+}</script>"""
 
 
 def label(entry: Entry) -> str:
@@ -38,6 +62,71 @@ class AuthorYear(Alpha):
     default_label_style = AuthorYearLabels
 
 
+class Filter(Generated):
+    """A field that leaves the works with all of its words; shown by its script."""
+
+    def run(self) -> list[nodes.Node]:
+        says = pick(WORDS["filter"], self.config.edition)
+        field = f'<input type="search" hidden placeholder="{says}" aria-label="{says}">'
+        html = f'<div class="reference-filter">{field}{FILTER}</div>'
+        return [nodes.raw("", html, format="html")]
+
+
+def places(env: BuildEnvironment, lang: str) -> dict[str, list[tuple[str, str]]]:
+    """Return where each work is cited, by the id of its entry: (place, words)."""
+    domain, found = env.get_domain("cite"), {}
+    cited = {
+        (target.key, ref.docname)
+        for ref in domain.citation_refs
+        for target in ref.targets
+        if ref.docname != PAGE
+    }
+    for citation in domain.citations:
+        links, pages = [], [page for key, page in cited if key == citation.key]
+        for page in sorted(pages, key=lambda x: (not x.startswith("chapters/"), x)):
+            words = env.titles[page].astext()
+            if page.startswith("chapters/"):
+                words = pick(WORDS["chapter"], lang).format(chapter_number(page))
+            links.append((page, words))
+        fields = citation.entry.fields
+        work = f"arxiv.org/abs/{fields['eprint']}" if "eprint" in fields else None
+        links += [
+            (f"{ZOO}#{slug(row.name)}", pick(WORDS["zoo"], lang).format(row.name))
+            for row in ALGORITHMS.values()
+            if row.url.removeprefix("https://") == work and ZOO in env.titles
+        ]
+        found[citation.citation_id] = links
+    return found
+
+
+def say_where(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Write under each entry where it is cited."""
+    if page != PAGE:
+        return
+    lang = app.config.edition
+    found = places(app.env, lang)
+    for entry in doctree.findall(nodes.citation):
+        links = found[entry["ids"][0]]
+        line = nodes.paragraph(classes=["cited-in"])
+        for n, (place, words) in enumerate(links):
+            line += nodes.Text(SIGNS[lang][n > 0])
+            target, _, anchor = place.partition("#")
+            uri = (
+                app.builder.get_relative_uri(PAGE, target) + "#" * bool(anchor) + anchor
+            )
+            line += nodes.reference("", words, refuri=uri, internal=True)
+        if links:
+            entry += line
+
+
+def again(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Write the references anew whenever any page changes."""
+    return [PAGE] if PAGE in env.found_docs else []
+
+
 def setup(app: Sphinx) -> dict:
+    app.add_directive("reference-filter", Filter)
+    app.connect("doctree-resolved", say_where)
+    app.connect("env-updated", again)
     register_plugin("pybtex.style.formatting", "author_year", AuthorYear)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

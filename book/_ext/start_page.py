@@ -74,6 +74,19 @@ class Doors(Generated):
         return [nodes.raw("", html, format="html")]
 
 
+class StartReading(Generated):
+    """The first door again, for a phone, where the doors are two screens below."""
+
+    def run(self) -> list[nodes.Node]:
+        address, name, _ = DOORS[0]
+        first = f"../chapters/{self.chapters()[0].stem}"
+        link = f'<a href="{address.format(first=first)}">'
+        words = escape(pick(name, self.config.edition))
+        html = f'<p class="start-reading">{link}{words} →</a></p>'
+        return [nodes.raw("", html, format="html")]
+
+
 def setup(app: Sphinx) -> dict:
+    app.add_directive("start-reading", StartReading)
     app.add_directive("doors", Doors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 A family tree says what each algorithm changes of the one that it is written as a change
 of; a matrix shows all of it at one look. A click on either shows the source. Under them
-stands every field of every algorithm, folded.
+stand the fields that each algorithm changes, and folded those that it keeps.
 """
 
 import inspect
@@ -29,6 +29,7 @@ FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
 WORDS = {
     "head": "字段/取值/出处 | Field/Value/Source",
     "fold": "每个字段、取值和出处 | Every field, its value and its source",
+    "rest": "同上一代的 {n} 个字段 | The {n} fields that are as in its parent",
     "field": "字段 | Field",
     "tree": "家谱：谁在谁的基础上改了什么 | Family tree: who changes what of whom",
     "matrix": "一张表：改了哪些字段 | One matrix: which fields change",
@@ -158,7 +159,7 @@ class ZooOverview(Generated):
 
 
 class ZooTables(Generated):
-    """One section per algorithm: what it changes, and folded every field."""
+    """One section per algorithm: what it changes, and folded what it keeps."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(inspect.getfile(tokencredit.algorithms))
@@ -179,7 +180,7 @@ class ZooTables(Generated):
                     n=len(changed),
                     s="s" if len(changed) > 1 else "",
                 )
-            lines = []
+            lines = {True: [], False: []}
             for name in FIELDS:
                 cells = [
                     f"{words[name][lang]} `{name}`",
@@ -187,10 +188,14 @@ class ZooTables(Generated):
                     source(row, name, lang).replace("|", r"\|"),
                 ]
                 bold = name in changed
-                lines.append([f"**{cell}**" if bold else cell for cell in cells[:2]])
-                lines[-1].append(cells[2])
+                line = [f"**{cell}**" if bold else cell for cell in cells[:2]]
+                lines[bold].append([*line, cells[2]])
             text += [f"## {row.name}", "", intro, ""]
-            text += [f"<details><summary>{fold}</summary>", "", table(head, lines)]
+            same, told = lines[False], fold
+            if changed:
+                text += [table(head, lines[True])]
+                told = pick(WORDS["rest"], lang).format(n=len(same))
+            text += [f"<details><summary>{told}</summary>", "", table(head, same)]
             text += ["</details>", ""]
         return "\n".join(text)
 

@@ -18,8 +18,14 @@
   const terms = (query) =>
     lower(query).match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！（）]+/g) ?? [];
 
+  // A short form finds what it stands for.
+  const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
+
   // Latin words are found at their beginning, so "kl" is not in "weekly".
-  const places = (text, term) => {
+  const places = (text, term) => spans(text, term).map(([at]) => at);
+  const spans = (text, term) =>
+    [term, ...(SAME[term] ?? [])].flatMap((one) => found(text, one).map((at) => [at, at + one.length]));
+  const found = (text, term) => {
     const found = [];
     for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
       const before = text[at - 1] ?? " ";
@@ -41,7 +47,10 @@
   }));
 
   // A title counts the more, the more of it the term is.
-  const share = (title, term) => (places(title, term).length ? 40 + (60 * term.length) / title.length : 0);
+  const share = (title, term) => {
+    const [at] = spans(title, term);
+    return at ? 40 + (60 * (at[1] - at[0])) / title.length : 0;
+  };
 
   const score = (page, section, wanted, query) => {
     const [title, text, bold] = section.low;
@@ -102,16 +111,22 @@
   // What stands around the first term, of a sentence that is too long.
   const around = (text, wanted, room) => {
     const found = wanted.flatMap((term) => places(lower(text), term).slice(0, 1));
-    const from = Math.min(...found, text.length) > room - 30 ? Math.min(...found) - 30 : 0;
-    return (from ? "…" : "") + text.slice(from, from + room) + (from + room < text.length ? "…" : "");
+    const first = Math.min(...found, text.length);
+    const from = wordAt(text, first > room - 30 ? first - 30 : 0), to = wordAt(text, from + room);
+    return (from ? "…" : "") + text.slice(from, to) + (to < text.length ? "…" : "");
+  };
+
+  // Where the word at a place begins: nothing is cut in it.
+  const wordAt = (text, at) => {
+    while (/\w/.test(text[at - 1] ?? "") && /\w/.test(text[at] ?? "")) at--;
+    return at;
   };
 
   const mark = (element, text, wanted) => {
-    const low = lower(text), spans = [];
-    for (const term of wanted) for (const at of places(low, term)) spans.push([at, at + term.length]);
-    spans.sort((a, b) => a[0] - b[0]);
+    const low = lower(text);
+    const marked = wanted.flatMap((term) => spans(low, term)).sort((a, b) => a[0] - b[0]);
     let done = 0;
-    for (const [from, to] of spans) {
+    for (const [from, to] of marked) {
       if (from < done) continue;
       element.append(text.slice(done, from));
       element.appendChild(document.createElement("mark")).textContent = text.slice(from, to);

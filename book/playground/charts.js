@@ -163,13 +163,10 @@ function icicle(canvas, { tree, now }, q, word, ink) {
     pen.fillStyle = fill;
     pen.fillRect(x, y, width, Math.max(height - (height > 3 ? 1 : 0), 0.3));
     if (height < 12 || column < 13) return;
-    pen.save(); // a word may be wider than its column
-    pen.beginPath();
-    pen.rect(x, y, width - 1, height);
-    pen.clip();
+    const spare = width - 1 - pen.measureText(text).width; // a word is shown whole or not at all
+    if (spare < 0) return;
     pen.fillStyle = colour;
-    pen.fillText(text, x + (column > 26 ? 5 : 2), y + height / 2);
-    pen.restore();
+    pen.fillText(text, x + Math.min(5, spare / 2), y + height / 2);
   };
   const walk = (s, depth, top, height) => {
     const x = depth * column;

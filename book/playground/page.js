@@ -277,6 +277,7 @@ function open(stages, wanted) {
   }
   $(".pg-drawer").hidden = $$(".pg-stage").every((box) => box.hidden);
   $(".pg-all").setAttribute("aria-expanded", $$(".pg-stage").every((box) => !box.hidden));
+  draw(); // the curves may have less room beside the dials
 }
 
 // Say which response the pointer is on.

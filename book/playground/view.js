@@ -58,10 +58,12 @@ function stageBox(stage) {
     <span class="pg-set pg-wide"><select id="pg-task">${
       each(Object.keys(TASKS), (name) => option(name, word("task", name)))}</select></span>
     </div>${dialRow("algorithm")}`;
+  const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><span class="pg-name"></span>${
+    each(BOTH, (side) => `<span data-of="${side}">${legend(side)}</span>`)}</div>`;
   const own = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
   return `<fieldset class="pg-stage" id="pg-stage-${stage}" hidden>
     <legend>${word("stage", stage)}</legend>
-    ${stage === "prompt" ? task : ""}${each(own, dialRow)}</fieldset>`;
+    ${heads}${stage === "prompt" ? task : ""}${each(own, dialRow)}</fieldset>`;
 }
 
 function stageButton(stage) {
@@ -213,6 +215,7 @@ function showValue(control) {
   const values = steps(name, side);
   control.max = values.length - 1;
   control.value = values.indexOf(value);
+  control.style.setProperty("--p", control.value / Math.max(1, control.max));
   control.setAttribute("aria-valuetext", valueName(value));
   control.nextElementSibling.textContent = valueName(value);
 }
