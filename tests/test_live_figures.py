@@ -97,6 +97,9 @@ def test_every_step_of_every_dial_changes_the_drawing(figure):
 
 def test_every_dial_has_a_control_that_a_key_can_reach(figure, built):
     for dial in figure.dials:
+        chosen = {preset.state.get(dial.key) for preset in figure.presets}
+        if dial.kind == "hidden" and chosen >= {*dial.values}:
+            continue  # a preset, which is a button, for each value
         if dial.kind == "hidden":
             wanted = rf'data-(?:flip="{dial.key}"|pick="{dial.key}:)'
         else:
