@@ -61,7 +61,8 @@ def test_text_and_feet_stand_on_one_grid_under_a_header_as_wide_as_the_window(
         page.set_viewport_size({"width": width, "height": 900})
         page.goto((folder / f"en/{name}.html").as_uri())
         article, *feet = page.evaluate(EDGES)
-        assert feet == [article] * 2, f"{width}: {article} {feet}"
+        same = pytest.approx(article, abs=0.1)  # a browser rounds to 1/64 px
+        assert feet == [same] * 2, f"{width}: {article} {feet}"
         header = page.locator(".bd-header-article").bounding_box()
         assert header["x"] + header["width"] == width
 
