@@ -9,11 +9,9 @@ differently, sampled responses differ after a few iterations; what the figures s
 not.
 
 The second writes five policies into FOLDER and prints how they write beside those that
-are stored. The exact recipe of the stored ones was not kept, so these are not the same
-bit for bit, but they write alike and learn alike: GRPO, REINFORCE, DAPO, GSPO and PPO,
-each from the starts 0 to 3, end with a mean success of 0.970, and with 0.968 from the
-stored ones; single runs differ by 0.037 at most. Every run of the lab begins with the
-stored ones: put others in their place, and all of it has to run again.
+are stored. The exact recipe of the stored ones was not kept: these have the same habits,
+and are other policies. Every run of the lab begins with the stored ones: put others in
+their place, and all of it has to run again.
 """
 
 import argparse
