@@ -9,7 +9,7 @@ differently, sampled responses differ after a few iterations; what the figures s
 not.
 
 The second writes five policies into FOLDER and prints how they write beside those that
-are stored. The exact recipe of the stored ones was not kept: these have the same habits,
+are stored. The exact recipe of the stored ones was not kept: these have their habits,
 and are other policies. Every run of the lab begins with the stored ones: put others in
 their place, and all of it has to run again.
 """
