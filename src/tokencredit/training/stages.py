@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tokencredit.algorithm import (
@@ -22,7 +21,7 @@ from tokencredit.batch import Batch
 from tokencredit.credit.returns import row_sum
 from tokencredit.tensors.log_probs import entropy, token_log_probs
 from tokencredit.tensors.masks import masked_whiten
-from tokencredit.tensors.shapes import PerToken, Scalar
+from tokencredit.tensors.shapes import PerToken, Scalar, TokenIds, TokenMask
 from tokencredit.weight.aggregate import aggregate_loss, loss_denominator
 from tokencredit.weight.losses import value_loss
 
@@ -118,15 +117,24 @@ def read(
     Aligned like every field of `Batch`: column j speaks of token j; 0 where masked.
     Values are None without a critic.
     """
-    chosen = batch.mask[:, 1:]  # no policy chose the first token of a prompt
-    logits, values = policy(batch.tokens[:, :-1], only=chosen)
-    logits = logits / temperature
-    log_probs = token_log_probs(logits, batch.tokens[:, 1:][chosen])
+    log_probs, logits, values = read_chosen(
+        policy, batch.tokens, batch.mask, temperature
+    )
 
     def put(live: Tensor) -> PerToken:
-        return F.pad(live.new_zeros(chosen.shape).masked_scatter(chosen, live), (1, 0))
+        return live.new_zeros(batch.mask.shape).masked_scatter(batch.mask, live)
 
     return put(log_probs), put(entropy(logits)), put(values) if policy.critic else None
+
+
+def read_chosen(
+    policy: nn.Module, tokens: TokenIds, mask: TokenMask, temperature: float
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Log-probs, logits and values of the N live tokens, row by row."""
+    chosen = mask[:, 1:]  # no policy chose the first token of a prompt
+    logits, values = policy(tokens[:, :-1], only=chosen)
+    logits = logits / temperature
+    return token_log_probs(logits, tokens[:, 1:][chosen]), logits, values
 
 
 @torch.no_grad()
@@ -141,9 +149,10 @@ def log_probs_of(policy: nn.Module, batch: Batch, temperature: float = 1.0) -> P
     Returns:
         Log-probs, 0 where masked.
     """
-    order = batch.lengths().argsort(stable=True)
-    log_probs = torch.zeros_like(batch.old_log_probs)
-    for rows in order.split(PART) if len(batch) else ():
-        seen = read(policy, batch.select(rows).trimmed(), temperature)[0]
-        log_probs[rows, : seen.shape[1]] = seen
+    log_probs, lengths = torch.zeros_like(batch.old_log_probs), batch.lengths()
+    for rows in lengths.argsort(stable=True).split(PART) if len(batch) else ():
+        width = max(1, int(lengths[rows[-1]]))  # of the longest
+        tokens, mask = batch.tokens[rows, :width], batch.mask[rows, :width]
+        live, _, _ = read_chosen(policy, tokens, mask, temperature)
+        log_probs[rows, :width] = live.new_zeros(mask.shape).masked_scatter(mask, live)
     return log_probs

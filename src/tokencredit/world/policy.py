@@ -109,15 +109,15 @@ class Policy(nn.Module):
         places = torch.arange(tokens.shape[1]).expand_as(tokens)
         if start is not None:
             places = places + start[:, None]
-        if tokens.numel() and int(places.max()) >= self.context:
-            raise ValueError(
-                f"{int(places.max()) + 1} tokens do not fit the context {self.context}"
-            )
+        length = int(places.max()) + 1 if tokens.numel() else 0
+        if length > self.context:
+            raise ValueError(f"{length} tokens do not fit the context {self.context}")
         x = self.embed(tokens) + self.place(places)
+        seen = None if cache is None else torch.arange(length) <= places[:, :, None]
         for layer, block in enumerate(self.blocks):
             past = None if cache is None else (cache.keys[layer], cache.values[layer])
             last = layer + 1 == len(self.blocks)
-            x = block(x, places, past, only if last else None)
+            x = block(x, places, past, seen, only if last else None)
         x = self.norm(x)
         values = self.value_head(x).squeeze(-1) if self.critic else None
         return self.head(x), values
@@ -140,20 +140,21 @@ class Block(nn.Module):
         x: Tensor,
         places: Tensor,
         past: tuple[Tensor, Tensor] | None,
+        seen: Tensor | None,
         only: Tensor | None,
     ) -> Tensor:
         q, k, v = self.qkv(self.norm1(x)).chunk(3, dim=-1)
         if past is not None:
-            rows, length = torch.arange(len(x))[:, None], int(places.max()) + 1
+            rows, length = torch.arange(len(x))[:, None], seen.shape[-1]
             past[0][rows, places], past[1][rows, places] = k, v
             k, v = past[0][:, :length], past[1][:, :length]
         q, k, v = (t.unflatten(-1, (self.heads, -1)) for t in (q, k, v))
         if past is None:
             y = attention(q, k, v, is_causal=True)
+        elif q.shape[1] == 1:
+            y = read_cache(q, k, v, seen)
         else:
-            seen = torch.arange(length) <= places[:, :, None]
-            one = q.shape[1] == 1
-            y = read_cache(q, k, v, seen) if one else attention(q, k, v, seen)
+            y = attention(q, k, v, seen)
         y = y.flatten(2)
         if only is not None:  # nobody attends to the others any more
             x, y = x[only], y[only]
