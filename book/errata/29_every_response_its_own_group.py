@@ -13,8 +13,9 @@ WORDS = {
         "lines": ("每条回答一个编号", "每道题一个编号"),
         "what": (
             "一道题抄了几份，每份拿到一个新的编号，于是每组只有一条回答。"
-            "只有一条回答的组没有基线，优势就是奖励本身，"
-            "所以 GRPO 悄悄变成了没有基线的 REINFORCE。"
+            "按 verl 的约定，只有一条回答的组没有基线，优势就是奖励本身，"
+            "所以 GRPO 悄悄变成了没有基线的 REINFORCE"
+            "（本书的 group_relative 给 0，那就什么也学不到）。"
             "奖励只取 0 和 1 时往往还学得动；如果每条回答都多给 1 分，"
             "不论对错，写过的词元都会被抬高。"
         ),
@@ -31,8 +32,9 @@ WORDS = {
         "lines": ("an id a response", "an id a prompt"),
         "what": (
             "The prompt is repeated, each copy gets a separate id, and so every group "
-            "has one response. Such a group has no baseline and its advantage is the "
-            "reward itself: GRPO has silently become REINFORCE without a baseline. "
+            "has one response. In verl such a group has no baseline and its advantage "
+            "is the reward itself: GRPO has silently become REINFORCE without a "
+            "baseline. (This book's group_relative gives 0, and nothing is learned.) "
             "With rewards of 0 and 1 that often still learns. With one point more for "
             "every response, whatever was written is pushed up, correct or not."
         ),

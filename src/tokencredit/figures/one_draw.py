@@ -135,7 +135,11 @@ def draw(L, drawn, b, level):
                 number(mean[0].item(), 3, sign=True),
                 L("与 b 无关", "for every b"),
             ),
-            tile(L("方差", "variance"), number(variance, 2)),
+            tile(
+                L("方差", "variance"),
+                number(variance, 2),
+                L("三个 logit 合计", "of all three logits"),
+            ),
         ],
         says=says,
     )

@@ -28,7 +28,7 @@ RESPONSE = "9+5-7=7✗9+5+7=21✗9-5+7=11✓$"  # sampled from the stored warm s
 REWARDS = [-1, 0, 1]
 RATES = [0.5, 1.0, 2.0]
 SHOWN = 2  # tokens beside the one that was written
-START = 9  # ✗ is written: go on, or give up?
+START = 8  # ✗ is written: go on, or give up?
 CERTAIN = 0.95  # a token above this was no choice
 TALLEST = 1.15  # of the probability axis
 
@@ -73,9 +73,8 @@ def before_and_after(t, reward, rate):
 
 def draw(L, reward, t, eta):
     vocabulary = task("signs").vocabulary
-    at = t - 1
-    taken = token(at)
-    now, then = before_and_after(at, reward, eta)
+    taken = token(t)
+    now, then = before_and_after(t, reward, eta)
     chips, choices = [], 0
     for k, word in enumerate(RESPONSE):
         p = before_and_after(k, reward, eta)[0][token(k)]
@@ -87,7 +86,7 @@ def draw(L, reward, t, eta):
                 push=pushes(k, reward)[token(k)],
                 dead=not reward,
                 caption=number(p),
-                look="sel" if k == at else "",
+                look="sel" if k == t else "",
             )
         )
     others = sorted((v for v in range(len(now)) if v != taken), key=lambda v: -now[v])
@@ -112,7 +111,7 @@ def draw(L, reward, t, eta):
         if changed != words:
             words = f"{words} → {changed}"
         plot.text(k + 0.5, max(old, new) + 0.1, words, "quiet")
-    push = pushes(at, reward)[taken]
+    push = pushes(t, reward)[taken]
     p = now[taken]
     return scene(
         caption(
@@ -132,8 +131,8 @@ def draw(L, reward, t, eta):
         tiles=[
             tile(
                 L("写下的词元", "token written"),
-                RESPONSE[at],
-                L(f"第 {t} 个，共 {len(RESPONSE)} 个", f"{t} of {len(RESPONSE)}"),
+                RESPONSE[t],
+                L(f"共 {len(RESPONSE)} 个", f"one of {len(RESPONSE)}"),
             ),
             tile(
                 L("它的推动 R(1 − π)", "its push R(1 − π)"),
@@ -162,9 +161,7 @@ FIGURE = Figure(
             kind="choice",
             options=[("−1", "−1"), ("0", "0"), ("1", "1")],
         ),
-        Dial(
-            "t", range(1, len(RESPONSE) + 1), START, ("第几个词元", "which token"), "t"
-        ),
+        Dial("t", range(len(RESPONSE)), START, ("第几个词元", "which token"), "t"),
         Dial("eta", RATES, 1.0, terms("learning_rate"), "η", fine=False),
     ],
     title=(
@@ -178,9 +175,9 @@ FIGURE = Figure(
         "Below, the probabilities at the chosen place, before and after a step.",
     ),
     presets=[
-        Preset(("继续还是放弃", "go on or give up"), reward=1, t=9),
-        Preset(("加还是减", "plus or minus"), reward=1, t=2),
-        Preset(("照抄的数字", "a copied digit"), reward=1, t=5),
+        Preset(("继续还是放弃", "go on or give up"), reward=1, t=8),
+        Preset(("加还是减", "plus or minus"), reward=1, t=1),
+        Preset(("照抄的数字", "a copied digit"), reward=1, t=4),
         Preset(("判 0 分", "a reward of 0"), reward=0),
         Preset(("判 −1 分", "a reward of −1"), reward=-1),
     ],
