@@ -3,7 +3,7 @@
 from tokencredit.world.tasks.signs import tries
 
 ARROW = "reward"
-SHOWN = "07_kl.ipynb#experiment-the-frontier-of-reward-and-kl"
+SHOWN = "07_kl.ipynb#experiment-what-a-kl-penalty-buys-and-what-it-costs"
 LEARNED = {"paid": "match, brief", "kl_coef": 0.0, "seed": 0}
 WORDS = {
     "zh": {
