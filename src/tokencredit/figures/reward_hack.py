@@ -180,7 +180,7 @@ FIGURE = Figure(
     ],
     title=(
         "奖励什么，策略就学什么，不管我们想要的是什么",
-        "A policy learns what is paid, whatever it was that we wanted",
+        "A policy learns what is paid, not what we wanted",
     ),
     alt=(
         "左：四个提示的回答，行末是拿到的奖励和真正的对错。右：拿到的奖励与真正的正确率"

@@ -142,8 +142,8 @@ FIGURE = Figure(
         Dial("seed", range(5), 0, ("第几个热启动", "which warm start")),
     ],
     title=(
-        "一条回答的成败，只在少数几个词元上决定",
-        "A response is decided at a few of its tokens, and only there",
+        "一条回答的成败，主要由少数几个词元决定",
+        "A response is decided at a few of its tokens",
     ),
     alt=(
         "一条回答的词元从左到右，每个词元一根柱子，从写它之前的预期得分画到写完之后的。"
