@@ -29,7 +29,8 @@ check: $(READY)  ## format, lint, parity, tests without a browser: about seven m
 	$(BIN)/ruff check .
 	$(BIN)/python -m coursebook.parity
 	$(BIN)/python -m coursebook.notebooks check
-	$(BIN)/python -m pytest -q $(TWO) loadfile -m "not browser"
+	$(BIN)/python -m pytest -q $(TWO) loadfile --no-loadscope-reorder \
+	  -m "not browser"
 
 test: check browser  ## everything; the notebooks as on the oldest CPU
 	$(BIN)/python tests/cpus.py --kernels sse --threads 1
