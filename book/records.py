@@ -1,22 +1,26 @@
 """Make again what is stored and is no experiment of the lab.
 
     python book/records.py                  the runs that two live figures show
-    python book/records.py --starts FOLDER  the warm starts of `signs`, some six minutes
+    python book/records.py --starts FOLDER  the warm starts of `signs`, seven minutes
 
 The first writes forty_lines.json and reward_hack.json into
 src/tokencredit/figures/static, some four minutes on one core. Where a processor rounds
 differently, sampled responses differ after a few iterations; what the figures say does
 not.
 
-The second writes five policies into FOLDER and prints how they write beside those that
-are stored. The exact recipe of the stored ones was not kept: these have their habits,
-and are other policies. Every run of the lab begins with the stored ones: put others in
-their place, and all of it has to run again.
+The second trains the five policies of src/tokencredit/world/starts again, into FOLDER,
+by the recipe of the stored ones: tests/test_starts.py holds that they come from it. It
+prints how they write beside the stored ones, and how far apart the weights are, as a
+share of the way that training goes. They are never equal bit for bit: training
+amplifies the last digit of a rounding, so that another CPU ends at other weights, which write the
+same way. Every run of the lab begins with the stored ones: put others in their place,
+and all of it has to run again.
 """
 
 import argparse
 import ast
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,20 +119,31 @@ def of_the_hack() -> dict:
     return {"prompts": PROMPTS, "runs": runs, "said": said}
 
 
-def warmed_up(seed: int, textbook: int = 1400, habits: int = 60) -> Policy:
-    """Return a warm start: arithmetic from a textbook first, then the corpus's habits.
+def warmed_up(
+    seed: int, textbook: int = 2000, habits: int = 60
+) -> tuple[Policy, Policy]:
+    """Return a warm start: the policy that begins, and the trained one.
+
+    It learns arithmetic from a textbook first, then the corpus's habits.
 
     Args:
         seed: of the weights and of the textbook; the corpus has 1000 more.
-        textbook: updates on 64 right demonstrations each.
+        textbook: updates on 32 right demonstrations each.
         habits: updates on 64 demonstrations of the task each.
     """
     torch.manual_seed(seed)
     policy = Policy(len(SIGNS.vocabulary), context=SIGNS.context, critic=True)
+    began = deepcopy(policy)
     right = replace(SIGNS, persist=1.0, bluff=0.0, fudge=0.0)
-    warm_up(policy, right, steps=textbook, lr=5e-3, seed=seed, progress=True)
-    warm_up(policy, SIGNS, steps=habits, lr=1e-3, seed=1000 + seed)
-    return policy
+    book = {"batch_size": 32, "lr": 4e-3, "progress": True}
+    warm_up(policy, right, steps=textbook, seed=seed, **book)
+    warm_up(policy, SIGNS, steps=habits, batch_size=64, lr=1e-3, seed=1000 + seed)
+    return began, policy
+
+
+def weights(policy: Policy) -> torch.Tensor:
+    """Return all weights of a policy in one row."""
+    return torch.cat([x.detach().flatten() for x in policy.parameters()])
 
 
 def writes(policy: Policy) -> dict[str, float]:
@@ -144,13 +159,17 @@ def writes(policy: Policy) -> dict[str, float]:
 def starts(folder: Path) -> None:
     """Write the warm starts into a folder, and print them beside the stored ones."""
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"{'seed':13}" + "".join(f"{name:>16}" for name in HABITS))
+    print(f"{'seed':13}" + "".join(f"{name:>16}" for name in (*HABITS, "apart")))
     for seed in range(5):
-        made = warmed_up(seed)
+        began, made = warmed_up(seed)
         save_start(folder / f"signs-{seed}.npz", made, SIGNS)
-        for which, policy in (("stored", warm_start("signs", seed)), ("made", made)):
+        stored = warm_start("signs", seed)
+        apart = (weights(made) - weights(stored)).norm()
+        way = (weights(stored) - weights(began)).norm()
+        for which, policy in (("stored", stored), ("made", made)):
             said = writes(policy)
             shown = "".join(f"{said[name]:16.3f}" for name in HABITS)
+            shown += f"{apart / way:16.3f}" if policy is made else ""
             print(f"{seed}, {which:10}{shown}", flush=True)
 
 

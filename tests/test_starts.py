@@ -8,6 +8,7 @@ import torch
 from test_site_build import load
 
 from tokencredit.algorithms import ALGORITHMS
+from tokencredit.tensors.log_probs import token_log_probs
 from tokencredit.training import Dials, train
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
@@ -142,7 +143,7 @@ def test_a_stored_start_knows_the_form_and_is_right_one_time_in_four(seed):
 
 
 def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
-    made = load("records").warmed_up(seed=3, textbook=2, habits=1)
+    _, made = load("records").warmed_up(seed=3, textbook=2, habits=1)
     save_start(tmp_path / "made.npz", made, SIGNS)
     sizes = {
         n: x.shape
@@ -153,3 +154,42 @@ def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
     assert torch.equal(
         made.value_head.weight.half(), stored["value_head.weight"].half()
     )
+
+
+# --- the stored files come from the recipe of book/records.py ---------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_training_never_touches_is_as_the_seed_made_it(seed):
+    torch.manual_seed(seed)
+    began = Policy(len(SIGNS.vocabulary), context=SIGNS.context, critic=True)
+    stored = warm_start("signs", seed=seed)
+    end, longest = SIGNS.vocabulary.index("$"), 45  # no demonstration is longer
+    for pick in (
+        lambda policy: policy.value_head.weight,
+        lambda policy: policy.value_head.bias,
+        lambda policy: policy.embed.weight[end],
+        lambda policy: policy.place.weight[longest:],
+    ):
+        assert torch.equal(pick(stored), pick(began).half().float())
+    assert not torch.equal(stored.place.weight[44], began.place.weight[44].half())
+
+
+def test_each_stored_start_learned_the_demonstrations_of_its_own_seed():
+    """Of five policies, the one that saw a text expects it more than the others do."""
+    stored = [warm_start("signs", seed=seed) for seed in range(5)]
+    surprise = torch.zeros(5, 5, dtype=torch.float64)  # [demonstrations, policy]
+    for seed in range(5):
+        rng = np.random.default_rng(1000 + seed)
+        seen = [SIGNS.demonstrations(64, rng) for _ in range(35)][15:]
+        for tokens, mask in seen:
+            for policy, total in zip(stored, surprise[seed].split(1), strict=True):
+                with torch.no_grad():
+                    logits, _ = policy(tokens[:, :-1], only=mask[:, 1:])
+                taken = token_log_probs(logits, tokens[:, 1:][mask[:, 1:]])
+                total -= taken.double().mean()
+    surprise -= surprise.mean(0) + surprise.mean(1, keepdim=True) - surprise.mean()
+    own = surprise.diagonal().clone()
+    others = surprise.fill_diagonal_(torch.inf).amin(1)
+    assert (own < 2 * others.clamp(max=0)).all(), (own, others)
+    assert (own < -0.05).all(), own
