@@ -12,9 +12,9 @@ The second trains the five policies of src/tokencredit/world/starts again, into 
 by the recipe of the stored ones: tests/test_starts.py holds that they come from it. It
 prints how they write beside the stored ones, and how far apart the weights are, as a
 share of the way that training goes. They are never equal bit for bit: training
-amplifies the last digit of a rounding, so that another CPU ends at other weights, which write the
-same way. Every run of the lab begins with the stored ones: put others in their place,
-and all of it has to run again.
+amplifies the last digit of a rounding, so that another CPU ends at other weights, which
+write the same way. Every run of the lab begins with the stored ones: put others in
+their place, and all of it has to run again.
 """
 
 import argparse
