@@ -37,7 +37,7 @@ CALM = """() => new Promise((done) => {
     const now = `${scrollY} ${document.documentElement.scrollHeight}`;
     still = now === last ? still + 1 : 0;
     last = now;
-    still > 8 ? done() : requestAnimationFrame(look);
+    still > 4 ? done() : requestAnimationFrame(look);
   };
   look();
 })"""
