@@ -169,8 +169,8 @@ FIGURE = Figure(
         Dial("q", REFERENCES, 0.5, ("参考", "reference"), "ref", fmt=".2f"),
     ],
     title=(
-        "三种估计的值相近，当作损失时的梯度却各不相同",
-        "The three estimators have similar values and different gradients",
+        "三种估计都在量同一个 KL，当作损失时的梯度却各不相同",
+        "The three estimators measure one KL, but as losses their gradients differ",
     ),
     alt=(
         "左：k1、k2、k3 随对数比 d 变化的曲线，圆点是两个词元各自的值。"
@@ -182,8 +182,8 @@ FIGURE = Figure(
     presets=[
         Preset(("两枚硬币", "two coins"), p=0.8, q=0.5),
         Preset(("靠得很近", "close together"), p=0.35, q=0.3),
-        Preset(("策略很集中", "a peaked policy"), p=0.95, q=0.05),
-        Preset(("放弃参考常写的", "drops what ref writes"), p=0.05, q=0.95),
+        Preset(("策略放弃了反面", "policy drops tails"), p=0.95, q=0.5),
+        Preset(("参考很集中", "a peaked reference"), p=0.5, q=0.95),
     ],
     wide=True,
     note=(

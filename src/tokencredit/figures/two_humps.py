@@ -137,7 +137,8 @@ FIGURE = Figure(
     ],
     title=(
         "反向 KL 只看策略会写的，正向 KL 要看参考会写的全部",
-        "The reverse KL asks the policy's samples, the forward KL the reference's",
+        "The reverse KL averages over the policy's samples, "
+        "the forward KL over the reference's",
     ),
     alt=(
         "上图：灰色的参考有左右两座峰，策略是一座可以移动、可以变宽的峰。"
