@@ -46,6 +46,12 @@ def test_counts_of_the_step_make_the_cut_invisible(long, size, ranks):
     assert micro_batches.cosine(own, lengths) <= 1 + 1e-9
 
 
+def test_a_phone_shows_the_extreme_weights_and_no_number_over_another():
+    middles = {0: 0.04, 1: 0.3, 4: 0.8, 5: 0.84, 6: 0.9}
+    weights = [2.6, 0.2, 0.2, 0.2, 2.6, 2.9, 2.6]
+    assert set(micro_batches.spread(middles, weights)) == {0, 1, 5}
+
+
 @pytest.mark.parametrize("mean", stop_push.MEANS)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_effect_on_stopping_is_the_closed_form(mean, sign):

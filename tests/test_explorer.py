@@ -38,6 +38,7 @@ from explorer.drawing import is_a
 from explorer.live import READER, widget
 from explorer.paint import TONES, paint, picture
 from explorer.record import encode, record
+from explorer.tokens import Strips
 
 EXAMPLE = explorer_example.FIGURE
 HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
@@ -523,6 +524,31 @@ def test_a_strip_is_named_in_the_language_of_the_page():
 def test_the_key_of_a_push_has_the_colour_of_the_bars(push, look):
     drawn = html(show_strip(Strip("ab", push=push)).tree("en"))
     assert re.findall(r"ex-key (\w+) bar", drawn) == [look]
+
+
+def test_strips_have_a_title_and_say_what_their_numbers_are():
+    plain = show_strip(Strip("ab", credit=[1, 2]), Strip("ab", credit=[1, 1]))
+    assert "number: credit" in words_of(plain.tree("en"))
+    same = show_strip(Strip("ab", credit=[1, 1], label="all +1.00"))
+    assert "number" not in words_of(same.tree("en"))
+    own = Strip("ab", credit=[1, 2], captions=["3", "4"], label="π_θ")
+    assert "number" not in words_of(show_strip(own).tree("en"))
+    said = {"title": ("两步", "Two steps"), "numbers": ("比率", "ratio")}
+    _, metadata = show_strip(own, **said)._repr_mimebundle_()
+    stored = json.loads(json.dumps(metadata))["explorer"]
+    strips = Strips(**stored | {"strips": [Strip(**s) for s in stored["strips"]]})
+    for language, title, key in (
+        ("zh", "两步", "数字：比率"),
+        ("en", "Two steps", "number: ratio"),
+    ):
+        drawn = html(strips.tree(language))
+        assert f'ex-title">{title}<' in drawn and key in drawn
+        assert "<span>π</span><sub>θ</sub>" in drawn
+
+
+def test_a_play_button_knows_how_long_a_step_lasts():
+    dial = Dial("t", [0, 1], 0, ("步", "step"), kind="time", pace=900)
+    assert 'data-pace="900"' in html(pages.control(dial, Language("en"), ""))
 
 
 def test_names_of_lines_keep_their_order_apart_and_inside():

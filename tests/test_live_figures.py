@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from explorer import LANGUAGES, Figure, Language, html
+from explorer import LANGUAGES, Figure, Language, html, words_of
 from explorer import page as pages
 from explorer.drawing import is_a
 from tokencredit import ALGORITHMS
@@ -93,6 +93,13 @@ def test_every_step_of_every_dial_changes_the_drawing(figure):
         states = [figure.start | {dial.key: value} for value in dial.values]
         drawn = [seen(figure, state) for state in states]
         assert len(set(drawn)) == len(drawn), f"a dead step of {dial.key}"
+
+
+def test_a_sentence_stays_long_enough_to_be_read_when_time_plays(figure):
+    for dial in (dial for dial in figure.dials if dial.kind == "time"):
+        trees = [figure.tree("en", figure.start | {dial.key: v}) for v in dial.values]
+        said = {words_of(e) for t in trees for e in t.iter() if is_a(e, "ex-says")}
+        assert dial.pace >= (2000 if len(said) > 1 else 100)
 
 
 def test_every_dial_has_a_control_that_a_key_can_reach(figure, built):

@@ -314,6 +314,20 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     assert slider.evaluate(filled) == "0"
 
 
+def test_a_response_that_wraps_stays_beside_its_score(opened):
+    page = opened("#s=the-word-that-decides")
+    page.click(".pg-step")
+    page.add_style_tag(content=".pg-words { max-width: 4rem }")
+    rows = page.evaluate(
+        "[...document.querySelectorAll('.pg-row')].map((row) =>"
+        "[...row.querySelectorAll('.pg-score, .pg-chip')].map((e) =>"
+        "e.getBoundingClientRect().toJSON()))"
+    )
+    assert any(chips[-1]["y"] > chips[0]["y"] for _, *chips in rows)
+    for score, *chips in rows:
+        assert all(chip["x"] >= score["right"] for chip in chips)
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_no_word_of_the_playground_is_cut_on_a_phone(opened, lang):
     page = opened("#s=the-word-that-decides", lang=lang, width=390)

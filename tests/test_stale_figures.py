@@ -46,6 +46,11 @@ def test_staleness_is_the_trainer_s_version_minus_that_of_the_writer(
         assert max(r.ages) <= limit
 
 
+def test_no_line_crosses_the_number_of_a_response():
+    assert asynchrony.clear(4, 16, [2, 6, 10, 20]) == 13
+    assert asynchrony.clear(4, 6, []) == 5
+
+
 def test_who_waits_for_nobody_is_busy_and_stale():
     busy, trained, mean, oldest = asynchrony.summary(asynchrony.NONE, 12, 0)
     turns = asynchrony.summary(0, 12, 0)

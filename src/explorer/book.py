@@ -50,10 +50,10 @@ class FigureRenderer:
             uid = f"{module.rpartition('.')[2].replace('_', '-')}-{data.cell_index}"
             text = figure_html(env, module, uid)
         else:
-            strips = Strips(
-                [Strip(**s) for s in reference["strips"]], reference["keys"]
+            strips = [Strip(**s) for s in reference["strips"]]
+            tree = Strips(**reference | {"strips": strips}).tree(
+                env.config.language[:2]
             )
-            tree = strips.tree(env.config.language[:2])
             text = html(h("div", tree, cls="explorer wide"))
         live, still = only(expr="html"), only(expr="not html")
         live += nodes.raw(text=text, format="html")

@@ -32,6 +32,8 @@ class Dial:
             drawing is the control.
         options: the names of the values of a choice, in every language; numbers are
             their own names where none are given.
+        pace: milliseconds that a step of time lasts when it plays: longer where a step
+            changes words.
         fine: whether a live kernel may go between the values; by default on sliders of
             more than three numbers that are not all whole.
 
@@ -48,6 +50,7 @@ class Dial:
     fmt: str = "g"
     kind: str = "slider"
     options: Sequence[Words] = ()
+    pace: int = 160
     fine: bool | None = None
 
     def __post_init__(self):

@@ -122,8 +122,9 @@ def playing(dial: Dial, slider: ipywidgets.Widget) -> ipywidgets.Widget:
     """The control of a dial, with a button that plays where it is time."""
     if dial.kind != "time":
         return slider
-    play = ipywidgets.Play(max=len(dial.values) - 1, interval=200, show_repeat=False)
-    play.value = dial.values.index(dial.start)
+    last, start = len(dial.values) - 1, dial.values.index(dial.start)
+    play = ipywidgets.Play(max=last, interval=dial.pace, show_repeat=False)
+    play.value = start
     ipywidgets.jslink((play, "value"), (slider, "index"))
     return ipywidgets.HBox([play, slider])
 

@@ -171,6 +171,7 @@ def control(dial: Dial, L: Language, says: str) -> Element:
         type="button",
         cls="ex-play",
         data_play=dial.key,
+        data_pace=dial.pace,
         aria_pressed="false",
         aria_label=L("播放：", "play: ") + L(dial.name),
     )

@@ -18,7 +18,7 @@ from PIL import Image
 
 from explorer.colors import ROLES, mix, palette, rgb
 from explorer.drawing import Drawing, is_a
-from explorer.tree import words_of
+from explorer.tree import h, words_of
 from explorer.words import LANGUAGES, Language
 
 WIDTH = 640  # pixels
@@ -44,11 +44,7 @@ def paint(live: Element, title: str = "") -> bytes:
     """
     with rc_context(FONTS):
         painter = Painter()
-        y = (
-            painter.lines(title, 0, 4, WIDTH, size=15, weight="bold") + 6
-            if title
-            else 2
-        )
+        y = painter.title(h("p", title), 0, 4, WIDTH) if title else 2
         y = painter.part(live, 0, y, WIDTH)
         out = io.BytesIO()
         painter.canvas.savefig(out, format="png", dpi=100, facecolor="white")
@@ -122,6 +118,7 @@ class Painter:
             "ex-dots": self.dots,
             "ex-legend": self.legend,
             "ex-caption": self.caption,
+            "ex-title": self.title,
         }
 
     def part(self, element: Element, x: float, y: float, width: float) -> float:
@@ -225,7 +222,7 @@ class Painter:
         )
         if len(element) > 1:
             words = words_of(element[1])
-            middle = y + up + height + (down if down > 4 else 0) + 8
+            middle = y + up + height + (down + 2 if down > 4 else 0) + 8
             self.text(x + w / 2, middle, words, 9.5, color=colors["muted"], ha="center")
         return y + up + height
 
@@ -236,7 +233,7 @@ class Painter:
         down = 3 if {"flat", "up"} & names else 18
         tokens = [token for token in element.iter() if is_a(token, "ex-chip")]
         captions = any(len(token) > 1 for token in tokens)
-        line = up + 1.7 * size + (16 if captions else 0) + down
+        line = up + 1.7 * size + (18 if captions else 0) + down
         for token in tokens:
             if len(element) == 2 and token is element[1][0] and x < left + width / 2:
                 width, left = left + width - x, x  # where the response begins
@@ -321,7 +318,8 @@ class Painter:
                     self.box(px, py, pw, ph, "white", muted, linestyle="--", lw=0.8)
                 else:
                     face = color(kinds)
-                    face = mix(face, "#ffffff", 0.3) if "pale" in kinds else face
+                    strength = 0.3 if "pale" in kinds else 0.6 if "mid" in kinds else 1
+                    face = mix(face, "#ffffff", strength)
                     edge = palette()["old"] if TONES.keys() & kinds else "none"
                     self.box(px, py, pw, ph, face, edge, z=1, lw=0.6)
                 if "lit" in kinds:
@@ -504,6 +502,10 @@ class Painter:
             self.axes.add_patch(Circle(spot, 0.36 * step, fc=face, ec=edge, lw=1))
         return y + 13
 
+    def title(self, element, x, y, width) -> float:
+        """What there is to see."""
+        return self.lines(words_of(element), x, y, width, size=15, weight="bold") + 6
+
     def caption(self, element, x, y, width) -> float:
         """A quiet line; a label of a strip is a strong one."""
         weight = "bold" if len(element) else "normal"
@@ -514,12 +516,13 @@ class Painter:
         """What the marks mean."""
         left, middle = x, y + 9
         for item in element:
-            key, words = item[0], words_of(item[1])
-            own = 24 + LETTER * 10.5 * len(words) + 8
+            words, mark = words_of(item), 19 * bool(len(item))
+            own = mark + LETTER * 10.5 * len(words) + 13
             if x + own > left + width and x > left:
                 x, middle = left, middle + 16
-            self.key(looks(key), x, middle)
-            self.text(x + 19, middle, words, 10.5, color=palette()["muted"])
+            if mark:
+                self.key(looks(item[0]), x, middle)
+            self.text(x + mark, middle, words, 10.5, color=palette()["muted"])
             x += own
         return middle + 12
 
@@ -548,4 +551,5 @@ class Painter:
             self.box(x, y - 6, 13, 12, face, ink, linewidth=1.0)
         else:
             grey = palette()["line"]
+            tone = mix(tone, "#ffffff", 0.6) if "mid" in names else tone
             self.box(x, y - 6, 13, 12, grey if {"gone", "wash"} & names else tone)

@@ -241,10 +241,14 @@ def legend(*keys: tuple[str, str]) -> Element:
 
     Args:
         keys: pairs of a look and its words. A look is a role of the colours, with
-            "line" or "dot" for another shape: "up dot", "old line"; "bar" is a push.
+            "line" or "dot" for another shape: "up dot", "old line"; "bar" is a push;
+            "" is for words without a mark.
     """
     return h(
         "p",
-        *(h("span", h("i", cls=f"ex-key {look}"), words) for look, words in keys),
+        *(
+            h("span", h("i", cls=f"ex-key {look}") if look else None, words)
+            for look, words in keys
+        ),
         cls="ex-legend",
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from unicodedata import east_asian_width
 from xml.etree.ElementTree import Element
 
 from explorer.tree import h, minus, short, subscripts
@@ -9,6 +10,15 @@ from explorer.words import FigureError
 
 Point = tuple[float, float]
 LINE, PHONE = 17, 0.8  # px that a line of words takes; height on a phone, as in the CSS
+
+
+def columns(words: str) -> int:
+    """How wide words are, in Latin letters: a Chinese one takes two.
+
+    >>> columns("采样 3")
+    6
+    """
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in words)
 
 
 class Plot:
@@ -59,7 +69,7 @@ class Plot:
             if not isinstance(values, Mapping):
                 values = {v: f"{v:g}".replace("-", "−") for v in values}
             ticks[axis] = values
-        self.left = max([0, *map(len, ticks["y"].values())])
+        self.left = max([0, *map(columns, ticks["y"].values())])
         self.bare = not ticks["x"]
         for v, words in ticks["x"].items():
             style = f"left:{short(100 * self.fx(v), 1)}%"

@@ -7,10 +7,15 @@ from xml.etree.ElementTree import Element
 
 from coursebook import languages
 from explorer.parts import WRITERS, chip, legend, shade, stack, strip
-from explorer.tree import h, number
+from explorer.tree import h, number, subscripts
 from explorer.words import FigureError, Language, Words, check
 
 SIGNS = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
+
+
+def named(words: str | Words, language: str) -> str:
+    """A name that needs no translation, or words in one language."""
+    return words if isinstance(words, str) else Language(language)(tuple(words))
 
 
 @dataclass(frozen=True)
@@ -87,17 +92,12 @@ class Strip:
         pushes = self.push or [1.0] * len(self.words)
         return [live and not p for live, p in zip(self.mask, pushes, strict=True)]
 
-    def named(self, language: str = languages.SOURCE) -> str:
-        """Its label in one language."""
-        label = self.label
-        return label if isinstance(label, str) else Language(language)(label)
-
     def element(self, language: str = languages.SOURCE) -> Element:
         """The strip as a drawing in one language."""
         credit, push = self.credit or [0.0] * len(self.words), self.push or [0.0]
         most, hardest = (max(map(abs, values)) or 1.0 for values in (credit, push))
         earned = {c for c, live in zip(credit, self.mask, strict=True) if live}
-        label, captions = self.named(language), self.captions
+        label, captions = named(self.label, language), self.captions
         if self.credit and captions is None:
             texts = [
                 number(c, sign=True) if live else ""
@@ -120,7 +120,8 @@ class Strip:
         if not label:
             return drawn
         each = number(*earned, sign=True) if self.credit and len(earned) == 1 else ""
-        return stack(h("p", h("b", label), h("span", each), cls="ex-caption"), drawn)
+        name = h("b", *subscripts(label))
+        return stack(h("p", name, h("span", each), cls="ex-caption"), drawn)
 
     def __repr__(self) -> str:
         rows = [self.words, [str(int(live)) for live in self.mask]]
@@ -138,7 +139,8 @@ class Strip:
             " ".join(x.center(w) for x, w in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([self.named(), *lines] if self.label else lines)
+        label = named(self.label, languages.SOURCE)
+        return "\n".join([label, *lines] if label else lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return Strips([self])._repr_mimebundle_()
@@ -150,10 +152,14 @@ class Strips:
 
     strips: Sequence[Strip]
     keys: bool = True
+    title: str | Words = ""
+    numbers: str | Words = ""
 
     def tree(self, language: str) -> Element:
         """The drawing in one language."""
-        drawn = [strip.element(language) for strip in self.strips]
+        title = named(self.title, language)
+        drawn = [h("p", title, cls="ex-title")] if title else []
+        drawn += [strip.element(language) for strip in self.strips]
         return h("div", *drawn, *self._legend(language), cls="ex-still")
 
     def _legend(self, language: str) -> list[Element]:
@@ -163,6 +169,8 @@ class Strips:
         ways = [max(pushes, default=0) > 0, min(pushes, default=0) < 0]
         way = "old" if all(ways) else "down" if ways[1] else "up"
         all_live = [live for s in self.strips for live in s.mask]
+        own = L("功劳", "credit") if self._numbered() else ""
+        below = named(self.numbers, language) or own
         keys = [
             ("up chip", L("功劳为正", "credit > 0"), max(signs, default=0) > 0),
             ("down chip", L("功劳为负", "credit < 0"), min(signs, default=0) < 0),
@@ -174,9 +182,18 @@ class Strips:
                 any(any(s.dead) for s in self.strips),
             ),
             (f"{way} bar", L("推力", "push"), any(s.push for s in self.strips)),
+            ("", L("数字：", "number: ") + below, below),
         ]
         shown = [(look, words) for look, words, there in keys if there]
         return [legend(*shown)] if self.keys else []
+
+    def _numbered(self) -> bool:
+        """Whether credit stands below tokens: it is not the same for all of them."""
+        return any(
+            len({c for c, live in zip(s.credit, s.mask, strict=True) if live}) > 1
+            for s in self.strips
+            if s.credit and s.captions is None
+        )
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.strips))
@@ -185,7 +202,9 @@ class Strips:
         from explorer.live import still
         from explorer.paint import paint
 
+        own = {"title": self.title, "numbers": self.numbers}
         data = {"strips": [asdict(s) for s in self.strips], "keys": self.keys}
+        data |= {name: words for name, words in own.items() if words}
         picture = paint(self.tree(languages.SOURCE))
         return {
             **still(self)._repr_mimebundle_(),
@@ -194,16 +213,23 @@ class Strips:
         }, {"explorer": data}
 
 
-def show_strip(*strips: Strip, legend: bool = True) -> Strips:
+def show_strip(
+    *strips: Strip,
+    legend: bool = True,
+    title: str | Words = "",
+    numbers: str | Words = "",
+) -> Strips:
     """Show strips under each other 显示词元条: the last expression of a cell.
 
     Args:
         strips: each with its own scale of credit and push.
-        legend: say what fill, ring, hatch and bar mean.
+        legend: say what fill, ring, hatch, bar and number mean.
+        title: what there is to see, above them.
+        numbers: what captions of your own are, for the legend.
 
     Raises:
         FigureError: no strip.
     """
     if not strips:
         raise FigureError("show_strip: no strip")
-    return Strips([*strips], legend)
+    return Strips([*strips], legend, title, numbers)

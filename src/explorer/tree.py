@@ -71,8 +71,13 @@ def html(element: Element) -> str:
 
 
 def words_of(element: Element) -> str:
-    """All the text in an element, its parts apart."""
-    return " ".join(filter(None, (e.text for e in element.iter())))
+    """All the text in an element, its parts apart.
+
+    >>> words_of(h("p", h("b", *subscripts("log π_old")), "2"))
+    'log π_old 2'
+    """
+    parts = [(" _"[e.tag == "sub"], e.text) for e in element.iter() if e.text]
+    return "".join(gap + text for gap, text in parts)[1:]
 
 
 def number(x: float, digits: int = 2, *, sign: bool = False) -> str:

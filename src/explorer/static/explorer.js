@@ -98,18 +98,18 @@
       to([[keys.indexOf(e.dataset.key), +(e.type == "checkbox" ? e.checked : e.value)]], e.type == "range");
     };
     root.onclick = ({ target }) => {
-      const button = target.closest("button"), { set, flip, pick, play } = button?.dataset || {};
+      const button = target.closest("button"), { set, flip, pick, play, pace } = button?.dataset || {};
       const [key, i] = (flip || pick || play || "").split(":"), k = keys.indexOf(key), playing = timer;
       if (set) return root.set(set);
       if (k < 0) return;
-      const last = labels[k].length - 1, next = () => (state[k] < last ? to([[k, state[k] + 1]], true) : stop());
+      const last = labels[k].length - 1, next = () => (to([[k, state[k] + 1]], pace < 300), state[k] < last || stop());
       stop();
       if (pick) to([[k, +i]], false);
       else if (flip) to([[k, state[k] < last ? state[k] + 1 : 0]], false);
       else if (!playing) {
         if (state[k] == last) to([[k, 0]], true);
         put(button, "aria-pressed", "true");
-        timer = setInterval(next, 160);
+        timer = setInterval(next, pace);
       }
     };
     all("[data-drag-x], [data-drag-y]").forEach((e) => {

@@ -1,6 +1,7 @@
 """Asynchrony (异步) as a timeline: samplers, trainer, and how stale data get."""
 
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from explorer import (
@@ -108,6 +109,13 @@ def summary(limit, longest, swap):
     )
 
 
+def clear(start, end, cuts):
+    """The middle of the widest part of a bar between lines that cross it 空档."""
+    edges = [start, *(cut for cut in cuts if start < cut < end), end]
+    left, right = max(pairwise(edges), key=lambda part: part[1] - part[0])
+    return (left + right) / 2
+
+
 def draw(L, limit, longest, swap):
     responses, updates, queue = timeline(limit, longest, swap)
     lanes = {LANES - 0.5 - k: L("采样", "sampler") + f" {k + 1}" for k in range(LANES)}
@@ -120,6 +128,7 @@ def draw(L, limit, longest, swap):
         y_ticks=lanes | {-0.45: L("队列", "queue"), -1.45: L("训练", "trainer")},
         height=260,
     )
+    swaps = [end for _, end in updates if swap and end < END]
     for lane in range(LANES):
         mine = [r for r in responses if r.lane == lane and r.start < END]
         for place in range(MOST[0]):
@@ -133,7 +142,8 @@ def draw(L, limit, longest, swap):
             look += " wide-only" * (right - r.start < WIDE)
             shown = there and age > 0
             words = str(age) if shown else ""
-            plot.text((r.start + right) / 2, y + 0.5, words, look, show=shown)
+            middle = clear(r.start, right, swaps)
+            plot.text(middle, y + 0.5, words, look, show=shown)
     steps = [(now + end, n) for now, n in enumerate(queue) for end in (0, 1)]
     deep = [(now, -0.85 + 0.8 * (n / DEEP) ** 0.5) for now, n in steps]
     plot.fill([(0, -0.85), *deep, (END, -0.85)], "ink")
@@ -143,9 +153,8 @@ def draw(L, limit, longest, swap):
         there = k < len(updates)
         start, end = updates[k] if there else (0, 1)
         plot.area(start, min(end, END) - 0.06, -1.85, -1.05, "sel edged", show=there)
-        crossing = there and swap and end < END
-        points = [(min(end, END), -1.85), (min(end, END), LANES)]
-        plot.line(points, "ink thin", show=crossing)
+        points = [(min(end, END), -1.05), (min(end, END), LANES)]
+        plot.line(points, "dashed sel", show=end in swaps)
     busy, trained, mean, oldest = summary(limit, longest, swap)
     how = L(
         "新权重一到就换，写到一半的回答也换。",
@@ -166,6 +175,7 @@ def draw(L, limit, longest, swap):
                 (TONES[3], "3"),
                 ("unused", L("还没有用到", "not used yet")),
                 ("sel edged", L("一次更新", "an update")),
+                ("sel dashed line", L("中途换权重", "weights swapped midway")),
             ),
         ),
         says=how,

@@ -96,6 +96,7 @@ FIGURE = Figure(
             ("第几个词元", "which token"),
             "t",
             kind="time",
+            pace=400,
         )
     ],
     title=(

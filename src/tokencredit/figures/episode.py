@@ -414,7 +414,14 @@ FIGURE = Figure(
             kind="hidden",
         ),
         Dial("play", [1, 2, 3], 2, ("同组的哪一局", "which episode"), kind="hidden"),
-        Dial("step", [*range(STEPS + 1)], STEPS, ("第几步", "step"), kind="time"),
+        Dial(
+            "step",
+            [*range(STEPS + 1)],
+            STEPS,
+            ("第几步", "step"),
+            kind="time",
+            pace=700,
+        ),
     ],
     title=(
         "一局一个功劳：好的轮次和坏的轮次分到同样多",

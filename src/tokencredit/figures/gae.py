@@ -147,20 +147,21 @@ def bars(L, gamma, lam, critic):
         y_name=L("优势", "advantage"),
         x_ticks={t: "✗✓"[bit] for t, bit in enumerate(EXAMPLE)},
         y_ticks=[0, 0.5, 1],
-        height=200,
+        height=190,
     )
     plot.rule(y=0)
     for t, (height, truth) in enumerate(zip(given, true, strict=True)):
         look = "up" if height >= 0 else "down"
-        plot.area(t - 0.3, t + 0.3, 0, height, f"{look} pale")
+        plot.area(t - 0.3, t + 0.3, 0, height, f"{look} mid")
         plot.line([(t - 0.42, truth), (t + 0.42, truth)], "ink")
-    plot.text(
-        -0.5, 0.95, L("柱：估计的优势", "bars: the estimate"), "quiet", align="left"
+    return stack(
+        plot,
+        legend(
+            ("up mid", L("估计为正", "estimate > 0")),
+            ("down mid", L("估计为负", "estimate < 0")),
+            ("ink line", L("真优势", "the true one")),
+        ),
     )
-    plot.text(
-        -0.5, 0.8, L("横线：真优势", "lines: the true one"), "strong", align="left"
-    )
-    return plot
 
 
 @cache
@@ -183,7 +184,7 @@ def draw(L, lam, critic, responses, gamma):
         y_name=L("误差", "error"),
         x_ticks=[0, 0.5, 1],
         y_ticks=TOPS[top],
-        height=200,
+        height=190,
     )
     for k, look in enumerate(("alt", "old", "ink")):
         points = [(x, min(e[k], 2 * top)) for x, e in zip(LAMS, found, strict=True)]

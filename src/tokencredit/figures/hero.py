@@ -4,7 +4,19 @@ from functools import cache, partial
 
 import torch
 
-from explorer import Dial, Figure, Preset, card, chip, legend, number, row, scene, shade
+from explorer import (
+    Dial,
+    Figure,
+    Preset,
+    caption,
+    card,
+    chip,
+    legend,
+    number,
+    row,
+    scene,
+    shade,
+)
 from tokencredit import (
     gae,
     group_relative,
@@ -91,8 +103,16 @@ def draw(L, right, others, drift):
         mark="✓" if right else "✗",
         look="up" if right else "down",
     )
+    puzzle = L(
+        f"题目是 {PROMPT}，每个空填 + 或 −。模型试三次，每次自己打 ✗ 或 ✓；"
+        "判分程序只看最后一次。",
+        f"Puzzle {PROMPT} Fill in + or −. The model marks its tries ✗ or ✓; "
+        "a checker judges the last.",
+    )
+    tries = L("试三次", "three tries")
     drawn = [
-        row(L("回答", "response"), heads, verdict, sub=PROMPT, look="heads"),
+        caption(puzzle),
+        row(L("回答", "response"), heads, verdict, sub=tries, look="heads"),
     ]
     numbers = rows(right, others, drift)
     group = number(numbers[2][0][0], sign=True)
@@ -117,7 +137,9 @@ def draw(L, right, others, drift):
         ]
         live = sum(abs(p) > 1e-9 for p in pushes)
         end = f"{live}/{COUNT}"
-        drawn.append(row(name, chips, end, sub=sub, end_sub=L("在学", "learning")))
+        ways = "up" if name == "REINFORCE" else ""  # a reward is never negative
+        learning = L("在学", "learning")
+        drawn.append(row(name, chips, end, sub=sub, end_sub=learning, look=ways))
     drawn.append(
         legend(
             ("up chip", L("功劳为正", "credit > 0")),
@@ -137,7 +159,7 @@ FIGURE = Figure(
             "others",
             range(SIBLINGS + 1),
             2,
-            ("七条同题回答，对几条", "of seven siblings, correct"),
+            ("同题另外七条回答，对几条", "correct, of seven other responses"),
         ),
         Dial("drift", range(DRIFTS), 1, ("采样后更新了几步", "updates since sampling")),
     ],

@@ -1,6 +1,7 @@
 """Micro-batches and ranks (微批与显卡): own token means against counts of the step."""
 
 from functools import cache
+from itertools import groupby
 
 import torch
 
@@ -23,7 +24,7 @@ SIZES = [1, 2, 4]
 RANKS = [1, 2]
 OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
 TOPS = {2.2: [0, 0.5, 1, 1.5], 3.6: [0, 1, 2, 3]}  # of the axis -> its ticks
-NARROW = 0.1  # of the plot: here a number needs more room than its block
+ROOM = 0.075  # of the plot that a number takes on a phone
 
 
 def parts(size, ranks):
@@ -70,6 +71,17 @@ def cosine(weights, lengths):
     return along / (size * sum(lengths) ** 0.5)
 
 
+def spread(middles, weights):
+    """Which numbers a phone has room for 放得下的数: the extreme ones first."""
+    chosen = []
+    for k in sorted(
+        middles, key=lambda k: weights[k] not in (max(weights), min(weights))
+    ):
+        if all(abs(middles[k] - middles[j]) >= ROOM for j in chosen):
+            chosen.append(k)
+    return chosen
+
+
 def draw(L, long, size, ranks, counting):
     lengths = [n or long for n in LENGTHS]
     total = sum(lengths)
@@ -91,17 +103,16 @@ def draw(L, long, size, ranks, counting):
         look = "ink" if k % 2 == 0 else "old"
         plot.area(ends[k], ends[k + 1], 0, weight, look, cells=n)
     written = [number(weight, 1) for weight in weights]
-    raised = False
+    middles = {}  # of the blocks that share a number, by the first of them
+    for _, run in groupby(range(len(weights)), written.__getitem__):
+        first, *_ = run = [*run]
+        middle = (ends[first] + ends[run[-1] + 1]) / 2 / total
+        middles[first] = max(middle, 0.45 * ROOM)
+    free = spread(middles, weights)
     for k, said in enumerate(written):
-        last = k
-        while written[last + 1 : last + 2] == [said]:
-            last += 1
-        left, right = ends[k], ends[last + 1]
-        begins = written[k - 1 : k] != [said]
-        if begins:
-            raised = right - left < NARROW * total and not raised
-        height = max(weights[k], 1.05) + 0.35 * unit * raised
-        plot.text((left + right) / 2, height, said, "above strong", show=begins)
+        look = "above strong" + " wide-only" * (k in middles and k not in free)
+        x, y = middles.get(k, 0) * total, max(weights[k], 1.05)
+        plot.text(x, y, said, look, show=k in middles)
     plot.line([(0, 1), (total, 1)], "dashed sel")
     boxes = [rows for micro in parts(size, ranks) for rows in micro]
     for k in range(len(LENGTHS)):

@@ -122,6 +122,7 @@ FIGURE = Figure(
             ("一次迭代", "one iteration"),
             "",
             kind="time",
+            pace=2400,
         )
     ],
     title=(

@@ -313,6 +313,7 @@ FIGURE = Figure(
             ("第几遍", "passes over the batch"),
             "",
             kind="time",
+            pace=500,
         ),
         Dial(
             "loss",
