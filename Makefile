@@ -5,7 +5,6 @@ PORT   ?= 8000
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-TWO    := -n 2 --dist
 
 .PHONY: help book site test check cpus pdf epub pages bench engines engines-verl \
         new-chapter exit-door browser clean
@@ -29,14 +28,14 @@ check: $(READY)  ## format, lint, parity, tests without a browser: about seven m
 	$(BIN)/ruff check .
 	$(BIN)/python -m coursebook.parity
 	$(BIN)/python -m coursebook.notebooks check
-	$(BIN)/python -m pytest -q $(TWO) loadfile --no-loadscope-reorder \
-	  -m "not browser"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile \
+	  --no-loadscope-reorder -m "not browser"
 
 test: check browser  ## everything; the notebooks as on the oldest CPU
 	$(BIN)/python tests/cpus.py --kernels sse --threads 1
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
-	$(BIN)/python -m pytest -q $(TWO) worksteal -m browser
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m browser
 
 cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 threads
 	$(BIN)/python tests/cpus.py

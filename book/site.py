@@ -134,8 +134,11 @@ def _build(root: Path, out: Path, clean: bool) -> int:
         old.unlink()
     pack(out)
     templates = jinja2.FileSystemLoader(root / "book" / "_templates")
-    there = {page.stem for page in out.glob("*/book/*.html")}
-    words = {"editions": landing(config), "pick": pick, "there": there}
+    pages = {page.stem: page for page in sorted(out.glob("*/*/*.html"))}
+    texts = [page.read_text(encoding="utf-8") for page in pages.values()]
+    words = {"editions": landing(config), "pick": pick, "there": pages, "zip": zip}
+    words["chapters"] = sum(page.parent.name == "chapters" for page in pages.values())
+    words["figures"] = sum(text.count('class="ex-dials"') for text in texts)
     for name, template in (("index", "landing"), ("404", "404")):
         page = jinja2.Environment(loader=templates).get_template(f"{template}.html")
         (out / f"{name}.html").write_text(page.render(words), encoding="utf-8")

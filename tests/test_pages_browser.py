@@ -132,6 +132,8 @@ def test_on_a_phone_the_dials_stay_beside_the_drawing_that_they_turn(
         figure.evaluate("e => e.querySelector('.ex-live').scrollIntoView()")
         page.evaluate("scrollBy(0, -60)")
         if dials.locator("> *").count() < 5:
+            near, shown = "e => e.matches('.near')", figure.element_handle()
+            page.wait_for_function(near, arg=shown)
             box = dials.bounding_box()
             assert 0 < box["y"] and box["y"] + box["height"] <= SCREEN + 1
             stays += box["y"] < live.bounding_box()["y"] + live.bounding_box()["height"]
@@ -161,6 +163,45 @@ def test_in_a_low_window_facts_and_thread_of_a_chapter_share_a_row(folder, page,
     facts, thread = boxes[900]
     assert facts["x"] + facts["width"] <= thread["x"]
     assert boxes[1000][0]["y"] < boxes[1000][1]["y"]
+
+
+def test_the_thread_of_a_chapter_stands_in_one_line(folder, page):
+    for file in sorted((folder / "en" / "chapters").glob("*.html")):
+        page.goto(file.as_uri())
+        for width in (1440, 1280, 1100, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            thread = page.locator(".chapter-thread").bounding_box()
+            assert thread["height"] < 30, f"{file.stem}, {width}"
+            assert thread["x"] + thread["width"] <= width
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_a_table_of_prose_is_read_without_pushing_it(folder, page, lang):
+    for name in ("chapters/14_agents", "chapters/05_critics_gae"):
+        opened(page, folder, f"{lang}/{name}", 390, 844)
+        tables = page.locator("table.told")
+        assert tables.count()
+        for table in tables.all():
+            assert table.bounding_box()["width"] <= 358
+        cell = tables.first.locator("td").nth(1)
+        head = tables.first.locator("th").nth(1).text_content()
+        assert cell.get_attribute("data-label") == head.strip()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_deep_in_a_chapter_its_bar_says_where(folder, page, width):
+    opened(page, folder, "en/chapters/06_ppo", width)
+    said = page.locator(".header-place")
+    assert not said.is_visible()
+    page.evaluate("document.getElementById('exercises').scrollIntoView()")
+    said.wait_for(state="visible")
+    page.wait_for_function(
+        "document.querySelector('.header-place').innerText.includes('Exercises')"
+    )
+    assert said.inner_text().startswith("6 PPO")
+    buttons = page.locator(".article-header-buttons").bounding_box()
+    box = said.bounding_box()
+    assert box["x"] + box["width"] <= buttons["x"] and buttons["height"] < 50
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -243,6 +284,7 @@ def test_tables_formulas_and_code_have_the_room_there_is(folder, page, lang, cha
         assert one["right"] == pytest.approx(0, abs=8), one
         assert one["cut"] <= 0 or (one["under"] and one["room"] == 0), one
     opened(page, folder, f"{lang}/chapters/{chapter}")
+    page.eval_on_selector_all("details", "all => all.forEach((e) => (e.open = true))")
     assert page.evaluate(CUT) == []
 
 

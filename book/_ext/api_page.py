@@ -37,6 +37,7 @@ TREE = {  # part of the package -> its arrow
     "figures": "可调的图 | live figures",
 }
 HOLDS = "内容 | Holds"
+CHINESE = re.compile(rf" *\(?([{HAN}]+(?: [A-Za-z]+(?=[.:]))?)\)?")  # "近似 KL" too
 
 
 def modules() -> dict[str, list[str]]:
@@ -135,12 +136,25 @@ def in_one_language(line: str, lang: str) -> str:
     >>> in_one_language("Returns 回报 (折扣) of rows", "en")
     'Returns of rows'
     """
-    return line if lang == "zh" else re.sub(rf" *\(?[{HAN}]+\)?", "", line)
+    return line if lang == "zh" else CHINESE.sub("", line)
+
+
+def chinese_first(line: str) -> str:
+    """Return what a name is for with the Chinese words before the English ones.
+
+    >>> chinese_first("Rows of tokens 批, prompt first.")
+    '批 · Rows of tokens, prompt first.'
+    """
+    if len(found := CHINESE.findall(line)) != 1:
+        return line
+    return f"{found[0]} · {CHINESE.sub('', line)}"
 
 
 def plain_prose(app, what, name, obj, options, lines: list[str]) -> None:
     """Escape prose outside code, and set indented equations as they stand."""
     text, section = [], False
+    if lines and app.config.edition == "zh":
+        lines[0] = chinese_first(lines[0])
     for line in lines:
         line = in_one_language(line, app.config.edition)
         if re.match(r"(Args|Returns|Raises|Yields|Example)s?:$", line):

@@ -6,6 +6,7 @@ they are known, the minutes that it takes, the chapters that it needs, and its w
 course of so many weeks. A chapter is linked once its notebook is in the book.
 """
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tokencredit.figures import STAGES
 
 COMMA = {"zh": "、", "en": ", "}
 ARROWS = ("all", *[*STAGES][1:])
+PIECE = re.compile(r"(\S.*?(?:[：，；？]|[:,;?](?= )|$))( ?)")  # and the space after it
 WORDS = {
     "minutes": "约 {} 分钟 | about {} minutes",
     "exercises": "{} 道练习 | {} exercises",
@@ -90,6 +92,17 @@ def thread(arrow: str, lang: str) -> str:
     return f'<ol class="chapter-thread" aria-label="{label}">{"".join(items)}</ol>'
 
 
+def pieces(text: str) -> list[tuple[str, str]]:
+    """Return the pieces between which a line breaks, and the space after each.
+
+    >>> pieces("12 陈旧数据：采样器落后了怎么办")
+    [('12 陈旧数据：', ''), ('采样器落后了怎么办', '')]
+    >>> pieces("14 Training agents: four environments")
+    [('14 Training agents:', ' '), ('four environments', '')]
+    """
+    return PIECE.findall(text)
+
+
 def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
     """Return what stands under a chapter's title."""
     facts = [words("minutes", lang, row["minutes"])] if "minutes" in row else []
@@ -102,9 +115,13 @@ def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
         ]
         facts.append(words("needs", lang, COMMA.get(lang, COMMA["en"]).join(links)))
     listed = "".join(f"<li>{fact}</li>" for fact in facts)
+    asks = "".join(
+        f'<span class="piece">{escape(piece)}</span>{space}'
+        for piece, space in pieces(row["asks"][lang])
+    )
     return (
-        f'<div class="chapter-head"><p class="chapter-asks">{escape(row["asks"][lang])}'
-        f'</p><ul class="chapter-facts">{listed}</ul>{thread(row["arrow"], lang)}</div>'
+        f'<div class="chapter-head"><p class="chapter-asks">{asks}</p>'
+        f'<ul class="chapter-facts">{listed}</ul>{thread(row["arrow"], lang)}</div>'
     )
 
 
@@ -132,6 +149,11 @@ class ChapterHead(SphinxTransform):
         ]
         notebook = pages.read_notebook(Path(self.env.doc2path(page)))
         text = head(rows[number], exercises(notebook), needs, lang)
+        if all(isinstance(part, nodes.Text) for part in title):
+            named = pieces(title.astext())
+            title.clear()
+            for piece, space in named:
+                title += [nodes.inline("", piece, classes=["piece"]), nodes.Text(space)]
         place = title.parent.index(title) + 1
         title.parent.insert(place, nodes.raw("", text, format="html"))
 

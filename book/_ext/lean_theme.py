@@ -5,7 +5,8 @@ script out, and here the icon font is cut to the icons in use and the style shee
 their rules. The theme's script measures every code cell while a page loads, which lays
 out all of the page at once; here it finds none, and `book.js` does that work as parts
 come into view. Files that no page asks for are not published. Cells of tables that hold
-more than a few words are marked, and the style sheet gives them room on a phone.
+more than a few words are marked, and the style sheet gives them room on a phone; a
+table of prose too wide for it is marked too, its cells with the names of their columns.
 """
 
 import re
@@ -17,6 +18,7 @@ from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 ICONS = {
     "angle-left",
@@ -39,6 +41,9 @@ SIZES = {
     "sentence": 24,
     "phrase": 10,
 }  # em of a cell's text, in one line
+NEEDS = {"sentences": 18, "sentence": 13, "phrase": 9, "": 4.5}  # em of a column
+PHONE = 25  # em that a phone has for a table
+OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 
@@ -78,11 +83,35 @@ def trim(app: Sphinx, error: Exception | None) -> None:
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Mark the cells of tables that hold a phrase, a sentence, or more."""
+    """Mark the cells of tables that hold a phrase, a sentence, or more.
+
+    Tables of which a phone shows each row as a block are marked too.
+    """
     for cell in doctree.findall(nodes.entry):
         text = words(cell)
         size = sum(1 if east_asian_width(c) in "WF" else 0.5 for c in text)
-        cell["classes"] += [name for name, em in SIZES.items() if size > em][:1]
+        cell["size"] = next((name for name, em in SIZES.items() if size > em), "")
+        cell["classes"] += [cell["size"]] * bool(cell["size"])
+    for table in doctree.findall(nodes.table) if page not in OWN_LAYOUT else ():
+        head, *body = [row.children for row in table.findall(nodes.row)]
+        columns = [
+            [cell["size"] for cell in cells] for cells in zip(*body, strict=True)
+        ]
+        needs = [max(NEEDS[size] for size in column) for column in columns]
+        if sum(needs) > PHONE and sum(need > NEEDS[""] for need in needs) > 1:
+            table["classes"].append("told")
+            names = [" ".join(words(cell).split()) for cell in head]
+            for cells in body:
+                for cell, name in zip(cells, names, strict=True):
+                    cell["column"] = name
+
+
+def visit_entry(writer: HTML5Translator, node: nodes.entry) -> None:
+    """Write a cell with the name of its column, if it has one."""
+    HTML5Translator.visit_entry(writer, node)
+    if name := node.get("column"):
+        label = f' data-label="{writer.attval(name)}">'
+        writer.body[-1] = writer.body[-1].replace(">", label, 1)
 
 
 ARIA = (  # what docutils and MyST-NB write and axe-core rejects
@@ -101,6 +130,7 @@ def clean_aria(app: Sphinx, page: str, template: str, context: dict, doctree) ->
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_node(nodes.entry, override=True, html=(visit_entry, None))
     app.connect("doctree-resolved", mark_cells)
     app.connect("html-page-context", clean_aria)
     app.connect("build-finished", trim)

@@ -96,16 +96,18 @@
     const box = () => nav.closest(".sidebar-primary-item, dialog") ?? nav;
     const keepInView = (item) => {
       const frame = box().getBoundingClientRect(), { top, bottom } = item.getBoundingClientRect();
-      if (top < frame.top + 40) box().scrollTop += top - frame.top - 80;
+      if (top < frame.top + 60) box().scrollTop += top - frame.top - 100; // under its chapter
       else if (bottom > frame.bottom - 40) box().scrollTop += bottom - frame.bottom + 80;
     };
     const tick = () => {
       for (const link of all("a[data-page]", nav ?? document))
         link.classList.toggle("read", recall(`read ${link.dataset.page}`) !== null);
     };
+    const title = document.querySelector("article h1"), said = all(".header-place > *");
     let now = null, waiting = false;
     const look = () => {
       waiting = false;
+      document.body.classList.toggle("deep", title?.getBoundingClientRect().bottom < BAR / 2);
       const length = document.documentElement.scrollHeight - innerHeight;
       bar?.style.setProperty("--done", length > 0 ? Math.min(1, scrollY / length) : 0);
       const section = here();
@@ -117,6 +119,7 @@
       link?.closest("li")?.classList.add("now");
       link?.setAttribute("aria-current", "location");
       if (link) keepInView(link);
+      said[1].textContent = link?.textContent ?? "";
       const part = now?.closest("article > section > section");
       if (!chapter || !part || seen.has(part.id)) return;
       seen.add(part.id);
@@ -130,6 +133,7 @@
     tick();
     const current = nav.querySelector("[aria-current=page]");
     if (current) keepInView(current);
+    said[0].textContent = all(":scope > *", current ?? nav).map((e) => e.textContent).join(" ");
     const soon = () => {
       if (!waiting) requestAnimationFrame(look);
       waiting = true;
@@ -266,7 +270,7 @@
   // out the whole page at once.
   const markScrolling = () => {
     const widths = new Map();
-    const fit = (box) => { // only a line of a phone reads --fit
+    const fit = (box) => {
       const same = widths.get(box) === box.clientWidth;
       let size = (same && parseFloat(box.style.getPropertyValue("--fit"))) || 1;
       widths.set(box, box.clientWidth);
@@ -310,6 +314,15 @@
       watch.observe(row, { subtree: true, attributeFilter: ["aria-pressed"] });
   };
 
+  // On a phone the dials stay at the foot of the screen once half of it shows their figure.
+  const keepDials = () => {
+    const watch = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes)
+        target.closest(".explorer").classList.toggle("near", isIntersecting);
+    }, { rootMargin: "0px 0px -50%" });
+    for (const live of all(".ex-live")) watch.observe(live);
+  };
+
   // What the search reads is large: it is asked for once somebody is about to search.
   const findWhileTyping = () => {
     const field = document.querySelector("#pst-search-dialog input");
@@ -324,24 +337,31 @@
     if (page() !== "search") field?.addEventListener("focus", load, { once: true });
   };
 
-  // Print shows what is folded, and folds it again.
+  // Print shows what is folded, in light colours, and puts both back.
   const unfoldForPrint = () => {
-    let opened = [];
-    addEventListener("beforeprint", () => {
-      opened = all("article details:not([open])");
-      opened.forEach((fold) => { fold.open = true; });
-    });
-    addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
+    const colours = document.documentElement.dataset;
+    let folded = null, theme;
+    const paper = (on) => {
+      if (on === (folded !== null)) return;
+      if (on) [folded, theme] = [all("article details:not([open])"), colours.theme];
+      for (const fold of folded) fold.open = on;
+      colours.theme = on ? "light" : theme;
+      if (!on) folded = null;
+    };
+    addEventListener("beforeprint", () => paper(true));
+    addEventListener("afterprint", () => paper(false));
+    matchMedia("print").addEventListener("change", ({ matches }) => paper(matches));
   };
 
+  unfoldForPrint(); // before the theme's script listens, which follows the system's colours
   addEventListener("DOMContentLoaded", () => {
     all(".predict").forEach(predict);
     nameFormulas();
     showCards();
     markScrolling();
     showChosen();
+    keepDials();
     findWhileTyping();
-    unfoldForPrint();
     addEventListener("hashchange", unfold);
     unfold();
     keepPlace();

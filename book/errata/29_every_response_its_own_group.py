@@ -4,7 +4,9 @@ import torch
 from torch import tensor
 
 ARROW = "credit"
-SHOWN = "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-can-stop-learning"
+SHOWN = (
+    "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-can-stop-learning"
+)
 WORDS = {
     "zh": {
         "purpose": "一批回答的优势，按提示分组",

@@ -240,6 +240,7 @@ const CLICKS = {
   "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
+  ".pg-close": () => open(STAGES, false),
   ".pg-play": () => (playing ? stop() : play()),
   ".pg-step": () => { playing = false; advance(); playButton(); draw(); },
   ".pg-reset": () => { begin(); beyond = false; sync(); },

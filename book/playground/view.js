@@ -96,7 +96,9 @@ function build() {
     <ol>${each(STAGES, stageButton)}</ol>
     <button class="pg-all" aria-expanded="false">${ui("all_dials")}</button>
   </div>
-  <div class="pg-drawer" hidden>${each(STAGES, stageBox)}</div>
+  <div class="pg-drawer" hidden>
+    <button class="pg-close" aria-label="${ui("close")}">×</button>${each(STAGES, stageBox)}
+  </div>
   <div class="pg-bar">
     <button class="pg-play"></button>
     <button class="pg-step">${ui("step")}</button>
@@ -277,7 +279,7 @@ function group({ batch: b, tree, steps: done }) {
     const paid = String(+b.paid[i].toFixed(2)).replace("-", "−");
     return `<div class="pg-row${b.T > 6 ? " pg-tight" : ""}">
       <span class="pg-score ${b.right[i] ? "up" : "down"}">${b.right[i] ? "✓" : "✗"} ${paid}</span>
-      ${each(places, (j) => chip(j, b.tokens[i].includes(j)))}</div>`;
+      <span class="pg-words">${each(places, (j) => chip(j, b.tokens[i].includes(j)))}</span></div>`;
   });
 }
 

@@ -161,7 +161,8 @@ def discounted_return(
     Raises:
         ValueError: shapes, dtypes, gamma outside [0, 1], a reward on a masked token.
 
-    Easy to break: a truncated row is not a terminated one; bootstrap it.
+    Easy to break: a truncated row is not a terminated one; bootstrap it, unless the
+    limit is part of the task.
 
     >>> discounted_return(torch.tensor([[0.0, 0.0, 1.0]]), gamma=0.5)
     tensor([[0.2500, 0.5000, 1.0000]])
