@@ -103,7 +103,8 @@
       for (const link of all("a[data-page]", nav ?? document))
         link.classList.toggle("read", recall(`read ${link.dataset.page}`) !== null);
     };
-    const title = document.querySelector("article h1"), said = all(".header-place > *");
+    const title = document.querySelector("article h1");
+    const [head, place] = all(".header-place > *"); // a listing of code has no bar
     let now = null, waiting = false;
     const look = () => {
       waiting = false;
@@ -119,7 +120,7 @@
       link?.closest("li")?.classList.add("now");
       link?.setAttribute("aria-current", "location");
       if (link) keepInView(link);
-      said[1].textContent = link?.textContent ?? "";
+      place?.replaceChildren(link?.textContent ?? "");
       const part = now?.closest("article > section > section");
       if (!chapter || !part || seen.has(part.id)) return;
       seen.add(part.id);
@@ -133,7 +134,7 @@
     tick();
     const current = nav.querySelector("[aria-current=page]");
     if (current) keepInView(current);
-    said[0].textContent = all(":scope > *", current ?? nav).map((e) => e.textContent).join(" ");
+    head?.replaceChildren(all(":scope > *", current ?? nav).map((e) => e.textContent).join(" "));
     const soon = () => {
       if (!waiting) requestAnimationFrame(look);
       waiting = true;

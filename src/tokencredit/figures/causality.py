@@ -135,8 +135,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "一个词元只分到它之后的奖励，越远的打折越多",
-        "A token is credited with the rewards after it, and far ones are discounted",
+        "一个词元只分到自己和之后的奖励，越远的打折越多",
+        "A token is credited with its own and later rewards, far ones discounted",
     ),
     alt=(
         "一条回答的 19 个词元排成一行。上面的柱是奖励，选中词元之前的画成斜线，不计入；"
