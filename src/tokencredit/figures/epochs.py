@@ -130,8 +130,8 @@ FIGURE = Figure(
         )
     ],
     title=(
-        "步子小，多用几遍省数据；步子大，多用几遍会毁掉策略",
-        "With small steps reuse saves data; with large steps it ruins the policy",
+        "步子小，多用几遍省数据；步子大，多用几遍反而有害",
+        "With small steps reuse saves data; with large steps it does harm",
     ),
     alt=(
         "左边是七种训练的答对比例随批数的变化，选中的一种画成粗线，阴影是五个种子的"
