@@ -377,5 +377,15 @@ def test_a_line_end_closes_between_chinese_characters_only():
     assert close_line_ends("一句。\n又一句 GAE。\nA\n句") == "一句。又一句 GAE。\nA\n句"
 
 
+def test_a_mark_stays_with_the_formula_before_it(built):
+    kept = page(built, "zh").split('<span class="kept">')
+    assert len(kept) == 2 and re.search("</span>，</span>降低方差", kept[1])
+
+
+def test_a_hit_at_the_top_of_a_chapter_is_named_by_its_question(built):
+    script = (built / "zh" / "search-index.js").read_text(encoding="utf-8")
+    assert '"asks":{"chapters/05_a":"值多少？"}' in script
+
+
 def test_katex_numbers_nothing_itself():
     assert "(1)" not in render(r"\begin{align} a &= b \end{align}", True)

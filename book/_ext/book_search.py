@@ -10,11 +10,13 @@ import json
 import re
 from pathlib import Path
 
+from course import plan
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from coursebook.languages import pick
+from coursebook.pages import chapter_number
 
 WORDS = {  # what the script says
     "found": "找到 {} 处 | {} places found",
@@ -249,6 +251,14 @@ def add_page(app: Sphinx) -> list[tuple[str, dict, str]]:
     return [("search", {}, "search.html")]
 
 
+def questions(app: Sphinx, pages: list[str]) -> dict[str, str]:
+    """Return the question of each chapter, which names a hit at its top."""
+    lang = app.config.edition
+    asks = {row["number"]: row["asks"][lang] for row in plan(Path(app.srcdir))}
+    numbers = {page: chapter_number(page) for page in pages}
+    return {page: asks[n] for page, n in numbers.items() if n in asks}
+
+
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write the index beside the pages."""
     if error or app.builder.format != "html":
@@ -256,6 +266,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     index = [[page, found] for page, found in sorted(store(app.env).items()) if found]
     words = {name: pick(text, app.config.edition) for name, text in WORDS.items()}
     words["same"] = SAME
+    words["asks"] = questions(app, [page for page, _ in index])
     lines = [
         f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))

@@ -24,6 +24,7 @@ from sphinx.util.math import get_node_equation_number
 from coursebook.languages import pick
 
 HELD = "有代码核对这个公式 | a cell checks this equation"
+MARKS = re.compile(r"[，。；：、！？）」”’,.;:!?)]+")
 BREAK, KEEP = r"\allowbreak ", r"\nobreak "
 PART = re.compile(  # the end of what stands beside something else, with its quad
     r'<span class="mspace allowbreak"></span>(<span class="mspace"[^>]*></span>)*'
@@ -86,6 +87,23 @@ def visit_inline(writer, node: nodes.math) -> None:
     raise nodes.SkipNode
 
 
+def keep_marks(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Keep a formula and the mark after it together: no mark begins a line."""
+    for math in [*doctree.findall(nodes.math)]:
+        last = math
+        if isinstance(math.parent, nodes.reference) and math.parent[-1] is math:
+            last = math.parent
+        parent, at = last.parent, last.parent.index(last)
+        text = parent[at + 1] if at + 1 < len(parent) else None
+        alone = isinstance(parent.parent, nodes.entry)  # has a label
+        if alone or isinstance(parent, choice) or not isinstance(text, nodes.Text):
+            continue
+        if mark := MARKS.match(text):
+            kept = nodes.inline("", "", classes=["kept"])
+            parent[at : at + 2] = [kept, nodes.Text(text[mark.end() :])]
+            kept += [last, nodes.Text(mark[0])]
+
+
 def visit_block(writer, node: nodes.math_block) -> None:
     number = ""
     if node["number"]:
@@ -146,5 +164,6 @@ def copy_fonts(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
     app.add_css_file("katex/katex.min.css")
+    app.connect("doctree-resolved", keep_marks)
     app.connect("build-finished", copy_fonts)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

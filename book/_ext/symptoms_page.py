@@ -160,8 +160,8 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
             every |= of
             links.append(
                 f'<li data-of="{" ".join(of)}"><a href="#{anchor}">'
-                f'{drawing(rows, FEW)}<small aria-hidden="true">{names(rows, lang)}'
-                f"</small><span>{escape(title)}</span></a></li>"
+                f"<b>{escape(title)}</b>{drawing(rows, FEW)}"
+                f'<small aria-hidden="true">{names(rows, lang)}</small></a></li>'
             )
         boxes.append(
             f'<div data-of="{" ".join(every)}"><p>{escape(heading)}</p>'

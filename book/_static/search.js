@@ -146,7 +146,7 @@
 
   const item = (hit, wanted) => {
     const { section } = hit, item = document.createElement("li");
-    mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : WORDS.opening, wanted);
+    mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
     mark(add(item, "p"), excerpt(section.text, wanted), wanted);
     return item;
   };
