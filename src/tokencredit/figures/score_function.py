@@ -132,7 +132,7 @@ def draw(L, reward, t, eta):
             tile(
                 L("写下的词元", "token written"),
                 RESPONSE[t],
-                L(f"共 {len(RESPONSE)} 个", f"one of {len(RESPONSE)}"),
+                L(f"共 {len(RESPONSE)} 个", f"of {len(RESPONSE)}"),
             ),
             tile(
                 L("它的推动 R(1 − π)", "its push R(1 − π)"),
