@@ -261,6 +261,18 @@ def test_the_start_page_is_full_below_the_fold_and_cuts_no_code(folder, page, la
     assert kind["x"] == read["x"] == run["x"] < loop["x"] == cite["x"]
 
 
+@pytest.mark.parametrize("name", ["book/index", "book/playground"])
+def test_the_page_stands_still_when_the_contents_step_aside(folder, page, name):
+    """They are put away while the page is read in: text that is shown does not move."""
+    page.add_init_script("""addEventListener("transitionrun", (event) => {
+      (window.moved ??= []).push(`${event.target.className}: ${event.propertyName}`);
+    }, true)""")
+    opened(page, folder, f"en/{name}")
+    page.wait_for_selector(".pst-sidebar-hidden", state="attached")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.moved ?? []") == []
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_title_of_the_hero_is_level_with_the_headline(folder, page, lang):
     opened(page, folder, f"{lang}/book/index")
