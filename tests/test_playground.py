@@ -4,6 +4,7 @@ The engine is JavaScript; V8 runs in a process of its own. A batch, a run or a s
 goes there as data and comes back with derivatives, which autograd must confirm.
 """
 
+import asyncio
 import itertools
 import json
 import math
@@ -15,6 +16,7 @@ from pathlib import Path
 import playground_page as page
 import pytest
 import torch
+from javascript import javascript
 from v8 import V8
 
 import tokencredit as tc
@@ -891,3 +893,12 @@ def test_every_story_and_algorithm_can_be_copied(v8, told):
                     assert value == named, (address, side, field)
                 else:
                     assert value == want[field], (address, side, field)
+
+
+def test_javascript_outlives_the_event_loop_in_which_it_was_made():
+    """A browser of the tests brings a loop of its own, which ends before V8 does."""
+
+    async def made():
+        return javascript("const answer = () => 42")
+
+    assert asyncio.run(made()).call("answer") == 42

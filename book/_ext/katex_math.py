@@ -14,8 +14,9 @@ from pathlib import Path
 from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
+from javascript import javascript
 from marks_page import choice
-from py_mini_racer import JSEvalException, MiniRacer
+from py_mini_racer import JSEvalException
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.fileutil import copy_asset
@@ -35,10 +36,8 @@ log = logging.getLogger(__name__)
 
 
 @functools.cache
-def _engine() -> MiniRacer:
-    engine = MiniRacer()
-    engine.eval((KATEX / "katex.min.js").read_text(encoding="utf-8"))
-    return engine
+def _engine():
+    return javascript((KATEX / "katex.min.js").read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(4096)

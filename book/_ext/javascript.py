@@ -1,0 +1,17 @@
+"""JavaScript while the book is built: V8 on an event loop of its own."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from py_mini_racer import MiniRacer
+
+
+def javascript(program: str) -> MiniRacer:
+    """Return a V8 that has run a program.
+
+    V8 would take the event loop that runs in its thread, and answer nothing once that
+    one is closed; in a thread where none runs, it makes one that lives as long as it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        engine = thread.submit(MiniRacer).result()
+    engine.eval(program)
+    return engine
