@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .PHONY: help book site test check cpus pdf epub pages bench engines engines-verl \
-        new-chapter exit-door browser clean
+        new-chapter exit-door browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
 
@@ -32,9 +32,14 @@ check: $(READY)  ## format, lint, parity, tests without a browser: about seven m
 	  --no-loadscope-reorder -m "not browser"
 
 test: check browser  ## everything; the notebooks as on the oldest CPU
-	$(BIN)/python tests/cpus.py --kernels sse --threads 1
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
+	@$(MAKE) -j2 -Otarget kernel browsed  # a browser waits more than it works
+
+kernel: $(READY)
+	$(BIN)/python tests/cpus.py --kernels sse --threads 1
+
+browsed: $(READY)
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m browser
 
 cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 threads
