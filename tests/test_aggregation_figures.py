@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from tokencredit.figures import aggregation, micro_batches, stop_push, token_weights
+from tokencredit.figures import (
+    aggregation,
+    micro_batches,
+    stop_push,
+    three_rules,
+    token_weights,
+)
 
 
 @pytest.mark.parametrize("tries", [1, 2, 3])
@@ -12,10 +18,21 @@ def test_the_weights_of_two_responses_are_those_of_the_three_rules(tries):
     first = len(token_weights.SHORT)
     second = len(token_weights.LONG[1][tries])
     rules = token_weights.RULES
-    found = {name: token_weights.weights(first, second, rules[name]) for name in rules}
+    found = {
+        name: token_weights.weights((first, second), rules[name]) for name in rules
+    }
     assert found["GRPO"] == pytest.approx([0.5 / first, 0.5 / second])
     assert found["DAPO"] == pytest.approx([1 / (first + second)] * 2)
     assert found["Dr. GRPO"] == pytest.approx([1 / (2 * token_weights.LIMIT)] * 2)
+
+
+def test_a_short_and_a_long_response_weigh_as_the_chapter_says():
+    assert three_rules.LENGTHS[:2] == (len(three_rules.SHORT), len(three_rules.LONG))
+    found = {name: three_rules.short_long(name) for name in three_rules.RULES}
+    assert found["GRPO"] == pytest.approx([1 / 80, 1 / 288])
+    assert found["DAPO"] == pytest.approx([1 / 114] * 2)
+    assert found["Dr. GRPO"] == pytest.approx([1 / 320] * 2)
+    assert three_rules.advantage() == pytest.approx(1.2076, abs=1e-3)
 
 
 def test_the_responses_fit_the_columns_and_end():

@@ -32,3 +32,11 @@ def test_the_handovers_are_counted_in_bytes():
     """Ids and log-probs 2 x 4 x 8192 x 1000, scores 4 x 8192, weights 2 x 7e9."""
     sizes = [cluster.size(cluster.moved(place)) for place in range(5)]
     assert sizes == ["66 MB", "33 kB", "66 MB", "14 GB", "14 GB"]
+
+
+def test_both_engines_have_the_ids_of_one_response_and_nearly_its_probabilities():
+    ids, mu, pi = cluster.measured()
+    assert len(ids) == len(mu) == len(pi) == len(cluster.RESPONSE)
+    gap = max(abs(p - m) for p, m in zip(pi, mu, strict=True))
+    assert 0.01 < gap < 0.05
+    assert sum(pi) == pytest.approx(-1.35, abs=0.02)

@@ -42,7 +42,9 @@ CELLS = [
     ),
     code("def f():\n    return 1", "define"),
     code("f()", "answer-2") | {"outputs": said("A is one")},
-    *pair("是一。", "It is one."),
+    *pair("是一。\n\n- 不是二。", "It is one.\n\n- It is not two."),
+    code("h()", "other") | {"outputs": said("more")},
+    *pair("现在说别的事。", "Now for something else."),
     *pair("再猜。\n\n- 是\n- 否", "And this?\n\n- yes\n- no", "predict", predict=0),
     code("g()", "answer-3") | {"outputs": said("yes")},
     code(
@@ -139,10 +141,14 @@ def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
 def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
     page.goto(address(built))
     page.add_style_tag(content="* { transition: none !important }")
-    said = page.locator("article p", has_text="It is one.")
-    assert said.evaluate(COVERED)
+    words = ("It is one.", "It is not two.")
+    said = [page.locator("article :is(p, ul)", has_text=text).first for text in words]
+    assert all(one.evaluate(COVERED) for one in said)
+    later = page.locator("article p", has_text="something else")
+    assert not later.evaluate(COVERED), "new code ends what tells the answer"
+    assert not page.locator(".tag_checked[id^=holds]").evaluate(COVERED)
     page.click(".predict-choice >> text=two")
-    assert not said.evaluate(COVERED)
+    assert not any(one.evaluate(COVERED) for one in said)
 
 
 def test_a_reader_may_look_without_a_choice(built, page):

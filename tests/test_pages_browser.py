@@ -37,7 +37,7 @@ NUMBERED = """() => [...document.querySelectorAll("div.math.display:has(> .eqno)
     };
   })"""
 SNIPPETS = """() => {
-  const plain = (text) => text.replace(/\\s|^…|…$/g, "");
+  const plain = (text) => text.replace(/[\\s_^]|^…|…$/g, "");
   const said = BOOK_INDEX.flatMap(([, sections]) => sections.map((s) => s[3]));
   const blocks = said.flatMap((text) => text.split("\\n")).map(plain);
   return [...document.querySelectorAll("#search-results li p")]
@@ -98,7 +98,13 @@ def test_on_a_phone_one_starts_to_read_from_the_first_screen(folder, page, lang)
     link.click()
     page.wait_for_url("**/chapters/00_*")
     opened(page, folder, f"{lang}/book/index")
-    assert not link.is_visible()
+    (text, button, figure) = (
+        page.locator(f"article > section > {css}").first.bounding_box()
+        for css in ("p", ".start-reading", ".explorer")
+    )
+    assert text["x"] == button["x"] and text["width"] == button["width"]
+    ends = [box["y"] + box["height"] for box in (text, button, figure)]
+    assert ends == sorted(ends) and ends[2] - ends[1] < 60
 
 
 @pytest.mark.parametrize("width", [320, 360])
@@ -239,7 +245,9 @@ def test_an_excerpt_begins_and_ends_with_whole_words(folder, page):
     page.goto(f"{(folder / 'en' / 'search.html').as_uri()}?q=size")
     page.wait_for_selector("#search-results li a")
     cut = """() => {
-      const said = BOOK_INDEX.flatMap(([, all]) => all.map((s) => s[3])).join("\\n");
+      const low = (text) => text.replace(/[_^]/g, "");
+      const texts = BOOK_INDEX.flatMap(([, all]) => all.map((s) => s[3]));
+      const said = low(texts.join("\\n"));
       return [...document.querySelectorAll("#search-results li p")]
         .map((p) => p.textContent).filter((text) => /^…|…$/.test(text))
         .map((text) => text.replace(/^…|…$/g, ""))
@@ -380,6 +388,49 @@ def test_a_snippet_is_of_one_paragraph_or_of_one_row(folder, page, lang, query):
     assert page.evaluate(SNIPPETS) == []
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_hit_in_a_chapter_shows_prose_its_formulas_with_low_letters(
+    folder, page, lang
+):
+    page.goto(f"{(folder / lang / 'search.html').as_uri()}?q=GAE")
+    page.wait_for_selector("#search-results li a")
+    rows = """() => {
+      const of = "#search-results li:has(a[href*='chapters/']) p";
+      const texts = BOOK_INDEX.flatMap(([, all]) => all.map((s) => s[3]));
+      const rows = texts.flatMap((text) => text.split("\\n"))
+        .filter((block) => block[0] === "\\t").map((row) => row.trim());
+      return [...document.querySelectorAll(of)].map((p) => p.textContent)
+        .filter((text) => text && rows.some((row) => row.startsWith(text)));
+    }"""
+    assert page.evaluate(rows) == []
+    text = page.inner_text("#search-results")
+    assert "⋯" not in text and "(5.5)" in text and "ₜ" in text
+    page.fill("#search-field", {"zh": "旧策略", "en": "old policy"}[lang])
+    low = page.locator("#search-results sub")
+    low.first.wait_for(state="attached")
+    assert {*low.all_inner_texts()} & {"old", "θ"}
+    assert "π_" not in page.inner_text("#search-results")
+
+
+def test_the_dialog_names_a_chapter_with_its_question(folder, page):
+    opened(page, folder, "en/book/zoo")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("ppo")
+    hit = page.locator("#search-hits a[href$='06_ppo.html']")
+    hit.wait_for()
+    assert hit.locator("small").inner_text().endswith("?")
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_tree_of_the_zoo_begins_in_the_first_screen_of_a_phone(folder, page, lang):
+    opened(page, folder, f"{lang}/book/zoo", 390, SCREEN)
+    box = page.locator(".tree .tree-chips").first.bounding_box()
+    assert box["y"] + box["height"] < SCREEN
+    made = page.locator("article > section > details")
+    assert made.count() == 1 and "ALGORITHMS" in made.text_content()
+    assert not made.locator("p").first.is_visible()
+
+
 def test_the_dialog_shows_the_first_hits_while_one_types(folder, page):
     opened(page, folder, "en/book/zoo")
     loaded = "document.querySelectorAll('script[src*=search-index]').length"
@@ -502,6 +553,21 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
         drawn, box = canvas.evaluate("e => e.width / devicePixelRatio"), canvas
         assert drawn == pytest.approx(box.bounding_box()["width"], abs=1)
         assert drawn >= 220
+    ends = page.eval_on_selector_all(
+        ".pg-chart:not(.pg-silent) canvas",
+        """all => all.map((canvas) => {
+          const { width, height } = canvas, pen = canvas.getContext("2d");
+          const drawn = (x) => pen.getImageData(x, 0, 1, height).data.some(Boolean);
+          let x = width - 1;
+          while (x && !drawn(x)) x--;
+          return canvas.clientWidth * (1 - x / width);
+        })""",
+    )
+    assert max(ends) < 12, "a plot fills its column"
+    caption, signs = page.locator(".pg-cap:has(.pg-about)"), page.locator(".pg-signs")
+    assert "■" in caption.inner_text()
+    under = caption.bounding_box()["y"] + caption.bounding_box()["height"]
+    assert signs.bounding_box()["y"] >= under
     told = page.locator("article section details")
     assert told.count() >= 17 and not told.locator("table:visible").count()
     page.evaluate("location.hash = 'two-prompts-one-row'")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tokencredit.figures import epochs, importance, reuse, three_attempts
+from tokencredit.figures import epochs, importance, ppo_loop, reuse, three_attempts
 from tokencredit.lab import results
 
 
@@ -63,3 +63,34 @@ def test_the_runs_are_drawn_as_they_are_stored():
     assert epochs.ends(epochs.ARMS.index((5e-4, 8, "ratio")), "success") == (
         pytest.approx(last.to_numpy())
     )
+
+
+def test_the_iteration_is_that_of_a_run():
+    (old, seen, new), words = ppo_loop.record()
+    assert words == ([*ppo_loop.WORDS], [*ppo_loop.NEXT])
+    stored = (ppo_loop.OLD, *ppo_loop.RATIOS, ppo_loop.NEW)
+    for numbers, lines in zip((old, *seen, new), stored, strict=True):
+        for found, line in zip(numbers, lines, strict=True):
+            assert found == pytest.approx(ppo_loop.numbers(line), abs=0.05)
+
+
+def test_every_response_is_used_once_per_epoch_and_its_ratios_drift_away():
+    half = ppo_loop.STEPS // ppo_loop.EPOCHS
+    for epoch in (ppo_loop.PARTS[:half], ppo_loop.PARTS[half:]):
+        assert sorted(k for part in epoch for k in part) == [0, 1, 2, 3]
+    far = [
+        max(abs(rho - 1) for line in ppo_loop.ratios(step).values() for rho in line)
+        for step in range(1, ppo_loop.STEPS + 1)
+    ]
+    assert far[0] == 0 and far == sorted(far)
+    assert far[-1] < ppo_loop.FARTHEST
+    rewards, advantages = ppo_loop.judged()
+    assert rewards == [1, 0, 0, 0] and advantages[0][2] > 0 > advantages[1][2]
+
+
+def test_a_token_of_the_iteration_is_silent_outside_the_clip_range():
+    for step in range(1, ppo_loop.STEPS + 1):
+        for k, ratios in ppo_loop.ratios(step).items():
+            pairs = zip(ratios, ppo_loop.judged()[1][k], strict=True)
+            out = [rho < 0.8 if a < 0 else rho > 1.2 for rho, a in pairs]
+            assert ppo_loop.silent(step)[k] == out

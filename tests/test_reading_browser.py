@@ -21,13 +21,14 @@ WHERE = f"""() => {{
   const sections = [...document.querySelectorAll("article > section section[id]")];
   const at = sections.findLast((s) => s.getBoundingClientRect().top <= 96);
   const marked = [...document.querySelectorAll(".section-nav .now > a")].pop();
-  const box = marked?.closest(".sidebar-primary-item").getBoundingClientRect();
+  const boxes = [".sidebar-primary-item", ".here > .section-nav"]
+    .map((css) => marked?.closest(css).getBoundingClientRect());
   const line = marked?.getBoundingClientRect();
   return {{
     block: above,
     section: at?.id ?? null,
     marked: marked ? marked.hash.slice(1) : null,
-    inView: !marked || (box.top <= line.top && line.bottom <= box.bottom),
+    inView: !marked || boxes.every((b) => b.top <= line.top && line.bottom <= b.bottom),
   }};
 }}"""
 SWITCH = "document.querySelector('a.language-switch').click()"
@@ -108,6 +109,49 @@ def test_the_language_switch_stays_within_its_block_at_the_edges(folder, page, b
         page.wait_for_url(f"**/{('en', 'zh')[n % 2]}/**")
         calm(page)
         assert page.evaluate(WHERE)["block"] == before["block"], before
+
+
+@pytest.mark.parametrize("chapter", [CHAPTERS[6], CHAPTERS[-2]])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_contents_show_the_next_chapter_and_what_is_looked_up(
+    folder, page, chapter, width, height
+):
+    """The sections of the open chapter do not push them out, deep in it either."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto((folder / "en" / f"chapters/{chapter}.html").as_uri())
+    page.evaluate("document.getElementById('exercises').scrollIntoView()")
+    calm(page)
+    if width == 390:
+        page.click(".primary-toggle")
+    page.locator(".book-foot").wait_for(state="visible")
+    page.wait_for_function("""() => {
+      const { top, bottom } = document.querySelector(".book-nav")
+        .closest(".sidebar-primary-item").getBoundingClientRect();
+      const here = document.querySelector(".book-nav .here");
+      const marked = here.querySelector("[aria-current=location]");
+      const parts = [here.querySelector("a"), marked, here.nextElementSibling];
+      return parts.map((part) => part.getBoundingClientRect())
+        .every((box) => box.top >= top - 1 && box.bottom <= bottom + 1);
+    }""")
+    foot = page.locator(".book-foot").bounding_box()
+    assert page.locator(".book-foot a").count() == 4
+    assert foot["y"] + foot["height"] <= height
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_every_prediction_covers_words_that_say_its_answer(folder, page, lang):
+    """Also where they are a list, or stand after a figure."""
+    for chapter in CHAPTERS:
+        page.goto((folder / lang / f"chapters/{chapter}.html").as_uri())
+        shown = page.eval_on_selector_all(
+            ".cell.predicted",
+            """all => all.filter((cell) => {
+          let next = cell.nextElementSibling;
+          while (next && !next.matches("p, ul, ol")) next = next.nextElementSibling;
+          return !next?.inert;
+        }).map((cell) => cell.innerText)""",
+        )
+        assert not shown, chapter
 
 
 def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
@@ -296,12 +340,14 @@ def test_lines_of_text_are_short_and_figures_wider(folder, page, lang, most):
 def test_the_start_page_shows_hero_map_and_doors_in_one_screen(folder, page, lang):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto((folder / lang / "book/index.html").as_uri())
-    for part in ("h1", ".explorer", ".doors", ".map"):
+    for part in ("h1", ".start-reading", ".explorer", ".doors", ".map"):
         box = page.locator(f"article {part}").first.bounding_box()
         assert box["y"] + box["height"] <= 900, part
     assert page.locator(".doors a").count() == 4
     numbers = page.locator(".map li b").all_inner_texts()
     assert sorted(map(int, numbers)) == [int(name[:2]) for name in CHAPTERS]
+    listed = page.locator(".in-order a").evaluate_all("all => all.map((a) => a.href)")
+    assert [re.search(r"chapters/(.+)\.html", link)[1] for link in listed] == CHAPTERS
     page.set_viewport_size({"width": 390, "height": 844})
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide == 390

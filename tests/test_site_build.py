@@ -286,7 +286,7 @@ def test_the_search_index_holds_the_sentences_of_each_section(built):
     text = script.split(";\n")[0]  # the words of the script come after it
     index = dict(json.loads(text[text.index("[") : text.rindex("]") + 1]))
     assert [s[:4] for s in index["chapters/05_a"]] == [
-        ["", 1, "5 优势", "由 (⋯) 得 A_t，降低方差。见后文。"],
+        ["", 1, "5 优势", "由 (5.1) 得 Aₜ，降低方差。见后文。"],
         ["by-hand", 2, "手算", "一句话。又一句。"],
     ]
 
@@ -296,7 +296,7 @@ def test_the_rows_of_a_table_are_searched_after_the_prose():
     group = nodes.tgroup("", nodes.tbody("", nodes.row("", *cells)))
     table, prose = nodes.table("", group), nodes.paragraph(text="Then prose.")
     section = nodes.section("", table, nodes.container("", prose))
-    assert blocks(section) == ["Then prose.", "one: 1"]
+    assert blocks(section) == ["Then prose.", "\tone: 1"]
 
 
 def test_the_site_passes_its_own_checks(built):

@@ -46,7 +46,7 @@ BLOCKS = (
     nodes.caption,
     addnodes.desc_signature,
 )
-EQUATION = "(⋯)"  # a number that is known only when all pages are read
+EQUATION = re.compile("⋯(.*?)⋯")  # a label, until all pages are read: then its number
 GREEK = {
     "alpha": "α",
     "beta": "β",
@@ -109,12 +109,24 @@ GREEK = {
     "max": "max ",
     "min": "min ",
     "ln": "ln ",
+    "top": "T",
+    "prime": "′",
+    "ast": "*",
+    "star": "*",
 }
+LOW = str.maketrans(
+    "0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ"
+)
+HIGH = str.maketrans(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyzTβγδφχ*′",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀᵝᵞᵟᵠᵡ*′",
+)
 OVER = {"bar": "\u0304", "hat": "\u0302", "tilde": "\u0303"}  # combining signs
 INSIDE = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*"  # of braces, two deep
 PART = rf"\s*(?:\{{({INSIDE})\}}|(\\[a-zA-Z]+|[^\s\\{{}}]))"
 FRACTION = re.compile(rf"\\[td]?frac{PART}{PART}")
 ROOT = re.compile(rf"\\sqrt{PART}")
+RAISED = re.compile(rf"([_^])(?:\{{({INSIDE})\}}|([^\s{{}}\\]))")
 ACCENT = re.compile(rf"\\({'|'.join(OVER)}){PART}")
 SAME = (  # a short form finds the words that it stands for, in every edition
     ("std", "standard deviation", "标准差"),
@@ -141,18 +153,27 @@ def plain(tex: str) -> str:
     r"""Return a formula as words of one line.
 
     >>> plain(r"\rho_t A_t \le 1 + \epsilon_{\text{high}}")
-    'ρ_t A_t ≤1 + ε_high'
+    'ρₜ Aₜ ≤1 + ε_high'
     >>> plain(r"\tfrac1G, \frac{R_i - \bar R}{\mathrm{std} + \varepsilon}, x^2")
-    '1/G, (R_i - R̄)/(std + ε), x²'
+    '1/G, (Rᵢ - R̄)/(std + ε), x²'
     """
     text = FRACTION.sub(
         lambda x: f"{grouped(x[1] or x[2])}/{grouped(x[3] or x[4])}", tex
     )
     text = ROOT.sub(lambda x: "√" + grouped(x[1] or x[2]), text)
     text = ACCENT.sub(lambda x: plain(x[2] or x[3]) + OVER[x[1]], text)
-    text = re.sub(r"\^(?:2|\{2\})", "²", text).replace(r"\|", "‖")
+    text = text.replace(r"\|", "‖")
     text = COMMAND.sub(lambda found: GREEK.get(found[1], ""), text)
+    text = RAISED.sub(raised, text)
     return SPACES.sub(" ", text.replace("{", "").replace("}", "")).strip()
+
+
+def raised(found: re.Match) -> str:
+    """Return what stands low or high in small signs; others are set by `search.js`."""
+    text = re.sub(r"[{}\s]", "", found[2] or found[3] or "")
+    signs = LOW if found[1] == "_" else HIGH
+    there = all(ord(c) in signs or c == "," for c in text)
+    return text.translate(signs) if there else found[1] + text
 
 
 def grouped(tex: str) -> str:
@@ -168,28 +189,34 @@ def words(node: nodes.Node) -> str:
     if isinstance(node, nodes.Text):
         return node.astext()
     if node.get("reftype") == "eq":
-        return EQUATION
+        return f"(⋯{node['reftarget']}⋯)"
     if isinstance(node, SKIP) or node.get("refdomain") == "cite":
         return ""
     parts = [words(child) for child in node.children]
-    if isinstance(node, nodes.row):  # a cell that is empty or says it again is left out
+    if isinstance(node, nodes.row):  # without cells that are empty, say it again, or
+        parts = [
+            EQUATION.sub("", part).replace("()", "") for part in parts
+        ]  # only point
         said = [part for part in dict.fromkeys(parts) if part.strip(" \n—·")]
         return ": ".join([*said[:1], *[" · ".join(said[1:])][: len(said) - 1]])
     return "".join(parts)
 
 
 def blocks(node: nodes.Element) -> list[str]:
-    """Return the blocks of a section, without those of its subsections: prose, rows."""
+    """Return the blocks of a section, without those of its subsections: prose, rows.
+
+    A row of a table begins with a tab.
+    """
     found, rows = [], []
     for child in node.children:
         if isinstance(child, BLOCKS):
             into = rows if isinstance(child, nodes.row) else found
             said = " ".join(words(child).split())
-            into.append(BEFORE_STOP.sub("", said))
+            into.append("\t" * (into is rows) + BEFORE_STOP.sub("", said))
         elif isinstance(child, nodes.Element) and not isinstance(child, SKIP):
             into = rows if isinstance(child, nodes.table) else found
             into += blocks(child)
-    return [text for text in found + rows if text]
+    return [text for text in found + rows if text.strip()]
 
 
 def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
@@ -240,6 +267,17 @@ def store(env) -> dict:
     return env.book_search
 
 
+def numbered(env, text: str) -> str:
+    """Return a text with the numbers of the equations that it names by their labels."""
+
+    def number(found: re.Match) -> str:
+        page, _ = env.domains["math"].equations.get(found[1], ("", 0))
+        numbers = env.toc_fignumbers.get(page, {}).get("displaymath", {})
+        return ".".join(map(str, numbers.get(f"equation-{found[1]}", "⋯")))
+
+    return EQUATION.sub(number, text)
+
+
 def no_sphinx_search(app: Sphinx) -> None:
     """Leave out Sphinx's own index; its page is ours."""
     if app.builder.format == "html":
@@ -263,7 +301,14 @@ def write(app: Sphinx, error: Exception | None) -> None:
     """Write the index beside the pages."""
     if error or app.builder.format != "html":
         return
-    index = [[page, found] for page, found in sorted(store(app.env).items()) if found]
+    index = [
+        [
+            page,
+            [[*place, numbered(app.env, text), bold] for *place, text, bold in found],
+        ]
+        for page, found in sorted(store(app.env).items())
+        if found
+    ]
     words = {name: pick(text, app.config.edition) for name, text in WORDS.items()}
     words["same"] = SAME
     words["asks"] = questions(app, [page for page, _ in index])

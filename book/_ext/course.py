@@ -30,6 +30,7 @@ WORDS = {
     "thread": "全书主线，亮着的是本章 | the thread; this chapter is lit",
     "map": "全书一条线，每一章改一支箭头 | One thread; each chapter changes one arrow",
     "whole": "走完整条线 | the whole thread",
+    "order": "按顺序 | In order",
     "planned": "编写中 | being written",
     "start": "开始 | Start",
     "plan": "{} 周 | In {} weeks",
@@ -103,6 +104,15 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return PIECE.findall(text)
 
 
+def in_pieces(title: nodes.title) -> None:
+    """Let a title that is only words break between its pieces first."""
+    if all(isinstance(part, nodes.Text) for part in title):
+        named = pieces(title.astext())
+        title.clear()
+        for piece, space in named:
+            title += [nodes.inline("", piece, classes=["piece"]), nodes.Text(space)]
+
+
 def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
     """Return what stands under a chapter's title."""
     facts = [words("minutes", lang, row["minutes"])] if "minutes" in row else []
@@ -126,13 +136,15 @@ def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
 
 
 class ChapterHead(SphinxTransform):
-    """Put number, question, facts and thread under the title of a chapter."""
+    """Put question, facts and thread under the title of a chapter."""
 
     default_priority = 875  # the headings have their anchors
 
     def apply(self) -> None:
         page, root = self.env.docname, Path(self.env.srcdir)
         number, title = pages.chapter_number(page), self.document.next_node(nodes.title)
+        if title is not None and page == self.config.root_doc:
+            in_pieces(title)
         if number is None or title is None:
             return
         self.env.note_dependency(str(root / "book" / "course.yml"))
@@ -149,17 +161,16 @@ class ChapterHead(SphinxTransform):
         ]
         notebook = pages.read_notebook(Path(self.env.doc2path(page)))
         text = head(rows[number], exercises(notebook), needs, lang)
-        if all(isinstance(part, nodes.Text) for part in title):
-            named = pieces(title.astext())
-            title.clear()
-            for piece, space in named:
-                title += [nodes.inline("", piece, classes=["piece"]), nodes.Text(space)]
+        in_pieces(title)
         place = title.parent.index(title) + 1
         title.parent.insert(place, nodes.raw("", text, format="html"))
 
 
 class CourseMap(Generated):
-    """The thread as a map: the stages, on each arrow the chapters that change it."""
+    """The thread as a map: the stages, on each arrow the chapters that change it.
+
+    Under it stand the chapters in the order in which they are read.
+    """
 
     def run(self) -> list[nodes.Node]:
         self.depends_on(self.root / "book" / "course.yml")
@@ -194,6 +205,17 @@ class CourseMap(Generated):
             f'<nav class="map" aria-label="{label}"><div class="map-head">'
             f'<p class="map-title">{label}</p>{whole}</div>'
             f"<ol>{''.join(parts)}</ol></nav>"
+        )
+        listed = "".join(
+            f'<li><a href="../{found[row["number"]]}.html"><span>{row["number"]}</span>'
+            f"{escape(row[lang])}</a></li>"
+            for row in plan(self.root)
+            if row["number"] in found
+        )
+        order = words("order", lang)
+        html += (
+            f'<nav class="in-order" aria-label="{order}">'
+            f"<p>{order}</p><ol>{listed}</ol></nav>"
         )
         return [nodes.raw("", html, format="html")]
 

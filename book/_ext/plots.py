@@ -12,11 +12,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from coursebook.languages import SOURCE, pick
+from coursebook.languages import SOURCE
 from tokencredit.figures import inline_svg
 
 WORDS = yaml.safe_load((Path(__file__).parents[1] / "plots.yml").read_text("utf-8"))
-PLACES = "左/中/右 | left/middle/right"
 
 
 class InlinePlots(SphinxPostTransform):
@@ -33,8 +32,7 @@ class InlinePlots(SphinxPostTransform):
             svg = Path(self.env.srcdir, image["uri"].lstrip("/"))
             label = image.get("alt", "")
             text = svg.read_text(encoding="utf-8")
-            places = pick(PLACES, language).split("/")
-            html = inline_svg(text, label, f"plot-{number}", words, places)
+            html = inline_svg(text, label, f"plot-{number}", words)
             image.replace_self(nodes.raw(text=html, format="html"))
 
     @staticmethod

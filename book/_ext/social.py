@@ -9,7 +9,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from book_search import store
+from book_search import numbered, store
 from course import plan
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
@@ -53,7 +53,9 @@ def describe(app: Sphinx, page: str, template: str, context: dict, doctree) -> N
     row = rows.get(chapter_number(page))
     first = store(app.env).get(page, [("", 1, "", "", "")])[0][3]
     asks = row["asks"][app.config.edition] if row else ""
-    context["description"] = asks + shorten(f" {first}", LONGEST - len(asks))
+    context["description"] = asks + shorten(
+        f" {numbered(app.env, first)}", LONGEST - len(asks)
+    )
     if row and (base := app.config.html_baseurl):
         context["page_address"] = f"{base.rstrip('/')}/{page}.html"
         context["card_address"] = f"{base.rstrip('/')}/_static/cards/{page[9:]}.png"

@@ -1,4 +1,4 @@
-"""The four doors of the start page, with what is behind each of them counted."""
+"""The ways in from the start page, with what is behind each of them counted."""
 
 import json
 from html import escape
@@ -7,18 +7,18 @@ from course import exercises
 from docutils import nodes
 from generated import Generated
 from interview_page import QUESTION
+from playground_page import FOLDER, stories
 from sphinx.application import Sphinx
 
 from coursebook import pages
 from coursebook.languages import SOURCE, pick
 
-DOORS = (  # where it leads, what it says, what is behind it
-    (
-        "{first}.html",
-        "从头读起 | Start reading",
-        "{chapters} 章，从第 {number} 章开始"
-        " | {chapters} chapters, from chapter {number} on",
-    ),
+READ = (  # where it leads, what it says, what is behind it
+    "{first}.html",
+    "从头读起 | Start reading",
+    "第 {number} 章到第 {last} 章 | chapters {number} to {last}",
+)
+DOORS = (
     (
         "../book/interview.html",
         "我要面试 | I have an interview",
@@ -34,17 +34,45 @@ DOORS = (  # where it leads, what it says, what is behind it
         "我要教课 | I teach",
         "{exercises} 道练习，一条命令批改 | {exercises} exercises and a grader",
     ),
+    (
+        "../book/playground.html",
+        "我想动手 | I want to try it",
+        "{stories} 个实验，在网页里训练 | {stories} runs that train in the page",
+    ),
 )
 LABEL = "从哪里进 | Ways in"
 
 
+def link(way: tuple[str, str, str], counts: dict, lang: str) -> str:
+    """Return a way in as a link."""
+    address, name, behind = way
+    return (
+        f'<a href="{address.format(**counts)}"><b>{escape(pick(name, lang))}</b> '
+        f"<small>{escape(pick(behind, lang).format(**counts))}</small></a>"
+    )
+
+
+class StartReading(Generated):
+    """The first chapter, as a button under the introduction."""
+
+    def run(self) -> list[nodes.Node]:
+        chapters = [path.stem for path in self.chapters()]
+        counts = {
+            "first": f"../chapters/{chapters[0]}",
+            "number": pages.chapter_number(chapters[0]),
+            "last": pages.chapter_number(chapters[-1]),
+        }
+        html = link(READ, counts, self.config.edition)
+        html = f'<p class="start-reading">{html}</p>'
+        return [nodes.raw("", html, format="html")]
+
+
 class Doors(Generated):
-    """Four links: to read, to prepare, to debug, to teach."""
+    """Four links: to prepare, to debug, to teach, to try."""
 
     def run(self) -> list[nodes.Node]:
         lang, counts = self.config.edition, {"questions": 0, "exercises": 0}
-        chapters = self.chapters()
-        for path in chapters:
+        for path in self.chapters():
             self.depends_on(path)
             notebook = json.loads(path.read_text(encoding="utf-8"))
             texts = [text for tag, text in pages.pieces(notebook) if tag == SOURCE]
@@ -52,37 +80,16 @@ class Doors(Generated):
             counts["exercises"] += exercises(notebook)
         symptoms = self.root / "book" / "symptoms.md"
         self.depends_on(symptoms)
+        self.depends_on(FOLDER / "stories.yml")
         heads = [
             level
             for tag, text in pages.pieces(symptoms.read_text(encoding="utf-8"))
             if tag == SOURCE
             for level, _ in pages.headings(text)
         ]
-        counts |= {
-            "symptoms": heads.count(3),
-            "chapters": len(chapters),
-            "first": f"../chapters/{chapters[0].stem}",
-            "number": pages.chapter_number(chapters[0].stem),
-        }
-        links = [
-            f'<a href="{address.format(**counts)}"><b>{escape(pick(name, lang))}</b>'
-            f"<small>{escape(pick(behind, lang).format(**counts))}</small></a>"
-            for address, name, behind in DOORS
-        ]
-        label = pick(LABEL, lang)
-        html = f'<nav class="doors" aria-label="{label}">{"".join(links)}</nav>'
-        return [nodes.raw("", html, format="html")]
-
-
-class StartReading(Generated):
-    """The first door again, for a phone, where the doors are two screens below."""
-
-    def run(self) -> list[nodes.Node]:
-        address, name, _ = DOORS[0]
-        first = f"../chapters/{self.chapters()[0].stem}"
-        link = f'<a href="{address.format(first=first)}">'
-        words = escape(pick(name, self.config.edition))
-        html = f'<p class="start-reading">{link}{words} →</a></p>'
+        counts |= {"symptoms": heads.count(3), "stories": len(stories())}
+        links = "".join(link(way, counts, lang) for way in DOORS)
+        html = f'<nav class="doors" aria-label="{pick(LABEL, lang)}">{links}</nav>'
         return [nodes.raw("", html, format="html")]
 
 

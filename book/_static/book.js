@@ -5,6 +5,7 @@
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
+  const TOLD = 4; // blocks of text that say what an output shows, and are covered with it
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -93,11 +94,17 @@
     const chapter = page().startsWith("chapters/");
     const parts = all("article > section > section[id]").map((section) => section.id);
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
-    const box = () => nav.closest(".sidebar-primary-item, dialog") ?? nav;
-    const keepInView = (item) => {
-      const frame = box().getBoundingClientRect(), { top, bottom } = item.getBoundingClientRect();
-      if (top < frame.top + 60) box().scrollTop += top - frame.top - 100; // under its chapter
-      else if (bottom > frame.bottom - 40) box().scrollTop += bottom - frame.bottom + 80;
+    // The sections have a box of their own, so that the next chapter stays where it is: in
+    // it the current one stands in the middle, and the box itself is in view.
+    const keepInView = () => {
+      const outer = nav.closest(".sidebar-primary-item"), page = nav.querySelector(".here");
+      const inner = page?.querySelector(":scope > .section-nav");
+      const at = inner?.querySelector("[aria-current]");
+      if (at) inner.scrollTop += top(at) - top(inner) - (inner.clientHeight - at.offsetHeight) / 2;
+      if (!page) return;
+      const frame = outer.getBoundingClientRect(), box = page.getBoundingClientRect();
+      const past = Math.min(box.bottom + 60 - frame.bottom, box.top - frame.top);
+      if (past > 0 || box.top < frame.top) outer.scrollTop += past;
     };
     const tick = () => {
       for (const link of all("a[data-page]", nav ?? document))
@@ -119,7 +126,7 @@
       const link = now && nav.querySelector(`.section-nav a[href="#${CSS.escape(now.id)}"]`);
       link?.closest("li")?.classList.add("now");
       link?.setAttribute("aria-current", "location");
-      if (link) keepInView(link);
+      keepInView();
       place?.replaceChildren(link?.textContent ?? "");
       const part = now?.closest("article > section > section");
       if (!chapter || !part || seen.has(part.id)) return;
@@ -133,7 +140,8 @@
     if (!nav) return;
     tick();
     const current = nav.querySelector("[aria-current=page]");
-    if (current) keepInView(current);
+    for (const button of all(".primary-toggle")) // in a drawer the list begins at its top
+      button.addEventListener("click", () => requestAnimationFrame(keepInView));
     head?.replaceChildren(all(":scope > *", current ?? nav).map((e) => e.textContent).join(" "));
     const soon = () => {
       if (!waiting) requestAnimationFrame(look);
@@ -146,15 +154,33 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // A prediction covers the output that answers it, and the paragraph that says what it
-  // shows, until a choice is made. The choice is remembered, and the box can be put back.
+  // What tells the answer: the output, what is drawn or checked after it, and up to four
+  // blocks of text that say what it shows. An equation, new code or a new section ends it;
+  // a check that an equation leads to stays open.
+  const telling = (cell) => {
+    const parts = [cell.querySelector(".cell_output")];
+    let said = 0, next = cell;
+    while ((next = next.nextElementSibling)) {
+      if (next.matches("p, ul, ol, .pst-scrollable-table-container")) {
+        if (++said > TOLD) break;
+        parts.push(next);
+      } else if (next.matches(".cell.tag_checked")) {
+        if (!next.id) parts.push(next);
+      } else if (next.matches(".cell:not(.predicted)")) {
+        if (said && next.querySelector(":scope > .cell_input")) break;
+        parts.push(next.querySelector(".cell_output"));
+      } else if (!next.matches("aside")) break;
+    }
+    return parts.filter(Boolean);
+  };
+
+  // A prediction covers what tells its answer until a choice is made. The choice is
+  // remembered, and the box can be put back.
   const predict = (box, number) => {
     const after = (cell) => box.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING;
     const cell = all(".cell.predicted").find(after), output = cell?.querySelector(".cell_output");
     if (!output) return;
-    let said = cell.nextElementSibling;
-    while (said?.matches(".cell")) said = said.nextElementSibling;
-    const answers = [output, ...(said?.matches("p") ? [said] : [])];
+    const answers = telling(cell);
     const key = `predict ${page()} ${number}`;
     const buttons = all(".predict-choice", box);
     const says = box.querySelector(".predict-says"), { answer, show, again, right, other } = box.dataset;

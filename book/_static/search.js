@@ -95,17 +95,20 @@
   };
 
   // The first sentence with most of the terms, and what follows in its block while there is
-  // room; a table comes row by row, after the prose.
+  // room; a row of a table only if no prose has any of them.
+  const prose = (text) => text.split("\n").filter((line) => line[0] !== "\t"); // that of a row
   const excerpt = (text, wanted, room = EXCERPT) => {
-    const blocks = text.split("\n").map((block) =>
+    const has = (line) => wanted.some((term) => places(lower(line), term).length);
+    const lines = text.split("\n"), said = prose(text);
+    const blocks = (said.some(has) || !lines.some(has) ? said : lines).map((block) =>
       block.split(/(?<=[。！？])|(?<=[.!?])\s+/).filter((s) => s.trim()));
     const count = (s) => wanted.filter((term) => places(lower(s), term).length).length;
     const most = Math.max(...blocks.flat().map(count));
     const sentences = blocks.find((block) => block.some((s) => count(s) === most)) ?? [];
-    let at = sentences.findIndex((s) => count(s) === most), said = sentences[at]?.trim() ?? "";
-    while (said && sentences[++at] && said.length + sentences[at].length < room)
-      said += (HAN.test(said.slice(-2)) || said.endsWith("。") ? "" : " ") + sentences[at].trim();
-    return said.length > 2 * room ? around(said, wanted, 2 * room) : said;
+    let at = sentences.findIndex((s) => count(s) === most), shown = sentences[at]?.trim() ?? "";
+    while (shown && sentences[++at] && shown.length + sentences[at].length < room)
+      shown += (HAN.test(shown.slice(-2)) || shown.endsWith("。") ? "" : " ") + sentences[at].trim();
+    return shown.length > 2 * room ? around(shown, wanted, 2 * room) : shown;
   };
 
   // What stands around the first term, of a sentence that is too long.
@@ -122,17 +125,30 @@
     return at;
   };
 
+  // What stands low or high after a single letter and has no sign of its own: π_old.
+  const SCRIPT = /(?<=(?:(?<![A-Za-z0-9_.])[A-Za-z]|[\u0370-\u03ff∇])[\u0300-\u036f]?)([_^])([A-Za-z0-9\u0370-\u03ff*]+)/g;
+  const put = (element, text) => {
+    let done = 0;
+    for (const { 0: all, 1: sign, 2: script, index } of text.matchAll(SCRIPT)) {
+      element.append(text.slice(done, index));
+      add(element, sign === "_" ? "sub" : "sup", { textContent: script });
+      done = index + all.length;
+    }
+    element.append(text.slice(done));
+  };
+
   const mark = (element, text, wanted) => {
     const low = lower(text);
-    const marked = wanted.flatMap((term) => spans(low, term)).sort((a, b) => a[0] - b[0]);
+    const marked = wanted.flatMap((term) => spans(low, term))
+      .filter(([at]) => !/[_^]/.test(low[at - 1])).sort((a, b) => a[0] - b[0]);
     let done = 0;
     for (const [from, to] of marked) {
       if (from < done) continue;
-      element.append(text.slice(done, from));
+      put(element, text.slice(done, from));
       element.appendChild(document.createElement("mark")).textContent = text.slice(from, to);
       done = to;
     }
-    element.append(text.slice(done));
+    put(element, text.slice(done));
   };
 
   const root = document.documentElement.dataset.content_root;
@@ -147,7 +163,8 @@
   const item = (hit, wanted) => {
     const { section } = hit, item = document.createElement("li");
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
-    mark(add(item, "p"), excerpt(section.text, wanted), wanted);
+    const told = hit.page.page.startsWith("chapters/") && prose(section.text).join("\n");
+    mark(add(item, "p"), excerpt(told || section.text, wanted), wanted);
     return item;
   };
 
@@ -219,6 +236,8 @@
         mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
         if (hit.section.level > 1 && hit.section.title !== hit.page.title)
           mark(add(link, "small"), hit.page.title, wanted);
+        else if (WORDS.asks[hit.page.page])
+          add(link, "small", { textContent: WORDS.asks[hit.page.page] });
         if (!link.querySelector("mark"))
           mark(add(link, "span"), excerpt(hit.section.text, wanted, LINE), wanted);
       }

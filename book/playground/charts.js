@@ -49,7 +49,7 @@ function nice(x) {
 function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
-  const left = 34, right = 52, top = 8, bottom = 18, W = w - left - right, H = h - top - bottom;
+  const left = 34, right = 8, top = 8, bottom = 18, W = w - left - right, H = h - top - bottom;
   let high = max ?? least;
   if (max === undefined)
     for (const y of sides.flatMap(({ lines }) => lines).flat()) if (y > high) high = y;
@@ -106,17 +106,22 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
     while (k >= 0 && ys[k] !== ys[k]) k--;
     if (k >= 0) ends.push({ name, text: show(ys[k]), x: X(xs ? xs[k] : k), y: Y(ys[k]) });
   }
-  label(pen, ends, { low: top + 7, high: top + H - 7, right: left + W + 4 }, ink);
+  label(pen, ends, { low: top + 7, high: top + H - 7, right: w }, ink);
 }
 
-// Where the lines end: a dot (A's is hollow), the side and its last value.
+// Where the lines end: a dot (A's is hollow), the side and its last value; beside the dot,
+// and where the plot ends there, above and below the lines.
 function label(pen, ends, { low, high, right }, ink) {
+  if (!ends.length) return;
   const [one, two] = ends, middle = two && Math.min(high, Math.max(low, (one.y + two.y) / 2));
   const close = two && Math.abs(two.y - one.y) < 14; // A then stands above B, whatever leads
-  pen.textAlign = "left";
+  const upper = two && !close && two.y < one.y ? two : one;
+  const under = Math.min(high, Math.max((two ? one.y + two.y - upper.y : -Infinity) + 12, low + 14));
+  const over = Math.max(low, Math.min(upper.y - 12, under - 14));
   pen.textBaseline = "middle";
   pen.font = `600 12px ${FONT}`;
-  ends.forEach(({ name, text, x, y }, n) => {
+  ends.forEach((end, n) => {
+    const { name, x, y } = end, text = `${name} ${end.text}`;
     const hollow = name === "A", colour = hollow ? ink.muted : ink.ink;
     pen.lineWidth = 1.5;
     pen.strokeStyle = colour;
@@ -125,8 +130,14 @@ function label(pen, ends, { low, high, right }, ink) {
     pen.arc(x, y, 3, 0, 7);
     pen.fill();
     pen.stroke();
+    const beside = x + 7 + pen.measureText(text).width < right;
+    const at = beside ? (close ? middle + 14 * n - 7 : y) : end === upper ? over : Math.max(under, over + 14);
+    pen.textAlign = beside ? "left" : "right";
+    pen.strokeStyle = ink.paper;
+    pen.lineWidth = 4; // a line behind the words is interrupted
+    pen.strokeText(text, beside ? x + 7 : right, at);
     pen.fillStyle = colour;
-    pen.fillText(`${name} ${text}`, Math.min(x + 7, right), close ? middle + 14 * n - 7 : y);
+    pen.fillText(text, beside ? x + 7 : right, at);
   });
 }
 

@@ -124,8 +124,8 @@ function build() {
     <div>
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
-      <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}
-        ${sign("up", "right")} ${sign("down", "hacked")} ${sign("none", "wrong")}</p>
+      <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}</p>
+      <p class="pg-cap pg-signs">${sign("up", "right")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
       ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
       <h3>${ui("group")}</h3>
       <p class="pg-cap">${ui("group_about")}</p>

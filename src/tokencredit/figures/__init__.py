@@ -10,7 +10,14 @@ course's style. Files whose name begins with an underscore are no figures.
 from explorer import FigureError, Strip, show_strip
 from tokencredit.figures._explore import explore, figure_names
 from tokencredit.figures._strip import strip_of
-from tokencredit.figures._style import COLORS, LEVELS, canvas, inline_svg, show
+from tokencredit.figures._style import (
+    COLORS,
+    LEVELS,
+    canvas,
+    inline_svg,
+    name_lines,
+    show,
+)
 from tokencredit.figures._thread import STAGES
 
 __all__ = [
@@ -23,6 +30,7 @@ __all__ = [
     "explore",
     "figure_names",
     "inline_svg",
+    "name_lines",
     "show",
     "show_strip",
     "strip_of",

@@ -3,14 +3,16 @@
 import base64
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from itertools import count, zip_longest
+from itertools import count
+from string import ascii_lowercase
 from xml.etree import ElementTree
 
 import numpy as np
 from matplotlib import cycler, rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLORS = {
@@ -64,6 +66,9 @@ RC = {
     "ytick.labelcolor": COLORS["ink"],
     "ytick.labelsize": 8,
 }
+
+HEAD = 12
+"""From the top of a panel to the line of its letter and its title, in points."""
 
 _VARIABLE = {value: f"var(--fig-{name})" for name, value in COLORS.items()}
 _VARIABLE |= {"#000000": "var(--fig-ink)", "#ffffff": "var(--fig-paper)"}
@@ -125,6 +130,31 @@ def canvas(
             axes[r, c] = ax
     axes = axes.squeeze()
     return fig, axes if axes.ndim else axes.item()
+
+
+def name_lines(ax: Axes, loc: str = "", ncols: int = 9) -> None:
+    """Name the labelled lines of a panel 图例, each beside a piece of itself.
+
+    Every panel has its own names: on a phone the next one is a screen away.
+
+    Args:
+        ax: the panel.
+        loc: a free corner, as in ``ax.legend``; without one the names stand in a row
+            above the panel, for which ``canvas(top=0.45)`` has room.
+        ncols: names in a row.
+    """
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": ncols}
+    with rc_context(RC):
+        ax.legend(
+            **({"loc": loc} if loc else above),
+            borderaxespad=0.2,
+            borderpad=0.2,
+            columnspacing=1.1,
+            fontsize=8,
+            handlelength=2,
+            handletextpad=0.5,
+            labelspacing=0.3,
+        )
 
 
 def draw_svg(fig: Figure, facecolor: str = "none") -> str:
@@ -235,7 +265,7 @@ def _new(match: re.Match, used: dict[str, str]) -> str:
     return "#" + used.get(match[1], match[1])
 
 
-def panels(tree: ElementTree.Element, label: str, places: Sequence[str] = ()) -> str:
+def panels(tree: ElementTree.Element, label: str) -> str:
     """A cleaned SVG tree as HTML: one ``<svg>`` per panel, one description for all."""
     tops, rest = [], []
     for child in [x for top in tree for x in (top if _is_figure(top) else [top])]:
@@ -249,15 +279,12 @@ def panels(tree: ElementTree.Element, label: str, places: Sequence[str] = ()) ->
             rest.append(child)
     if not tops:
         tops = [(tree.get("viewBox").split(), rest)]
-    row = len({box[1] for box, _ in tops}) == 1
-    names = {2: places[::2], 3: places}.get(len(tops), ()) if row else ()
     html = "".join(
-        (f'<span class="place" aria-hidden="true" hidden>{name}</span>' if name else "")
-        + f'<svg viewBox="{" ".join(box)}" aria-hidden="true" '
+        f'<svg viewBox="{" ".join(box)}" aria-hidden="true" '
         f'style="--w:{float(box[2]):g}">'
         + "".join(ElementTree.tostring(x, encoding="unicode") for x in children)
         + "</svg>"
-        for (box, children), name in zip_longest(tops, names)
+        for box, children in tops
     )
     wide = max(float(box[0]) + float(box[2]) for box, _ in tops)
     return (
@@ -289,7 +316,6 @@ def inline_svg(
     label: str,
     prefix: str,
     words: Mapping[str, str] | None = None,
-    places: Sequence[str] = (),
 ) -> str:
     """Turn a stored SVG plot into HTML that follows the page's theme 内联图.
 
@@ -300,8 +326,6 @@ def inline_svg(
         label: the description in the edition's language.
         prefix: what ids begin with; another one for every plot of a page.
         words: what words of the plot become in the edition's language.
-        places: left, middle and right in that language; two or three panels of one
-            row are named so where they stand under each other.
 
     Returns:
         ``<div class="fig" role="img" aria-label=...>`` with an ``<svg>`` per panel.
@@ -310,7 +334,7 @@ def inline_svg(
     clean(tree)
     translate(tree, words or {})
     unique_ids(tree, prefix)
-    return panels(tree, label, places)
+    return panels(tree, label)
 
 
 @dataclass(frozen=True)
@@ -345,7 +369,8 @@ class Plot:
 def show(fig: Figure) -> Plot:
     """End a cell with a plot 静态图: the last expression is ``show(fig)``.
 
-    Titles and the words beside lines get the size of the names of the axes.
+    Titles and the words beside lines get the size of the names of the axes. Several
+    panels are called a, b, c, and so on, because a phone puts them under each other.
     Stored as a small PNG and an SVG that is the same on every run, so a changed
     curve fails the notebook's test. The book shows the SVG in the page's colours.
 
@@ -353,10 +378,22 @@ def show(fig: Figure) -> Plot:
     >>> show(fig)
     figure, 1 panel
     """
-    for ax in fig.axes:
-        for words in ax.texts:
-            words.set_size(RC["font.size"])
+    for ax, letter in zip(fig.axes, ascii_lowercase, strict=False):
+        left, top = (float(x) for x in ax.get_gid().split()[1:3])
+        box = ax.get_window_extent()
+        line = fig.bbox.height - top - HEAD - box.y1  # above the axes, in points
         if title := ax.get_title():
             ax.set_title("")
-            ax.set_title(title, loc="left", size=RC["axes.titlesize"])
+            ax.set_title(title, loc="left", size=RC["axes.titlesize"], pad=line)
+        if len(fig.axes) > 1:
+            ax.annotate(
+                letter,
+                (0, 1),
+                (left + 3 - box.x0, line),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                weight="bold",
+            )
+        for words in ax.texts:
+            words.set_size(RC["font.size"])
     return Plot(fig)

@@ -13,6 +13,7 @@ from tokencredit.figures._three import (
 )
 
 BASELINES = [round(-0.25 + 0.05 * i, 2) for i in range(46)]  # -0.25 ... 2
+SMALL = 1e-9  # a rounding
 
 
 @cache
@@ -40,7 +41,7 @@ def draw(L, b, right, level):
     names = (L("正确", "correct"), L("放弃", "gives up"), L("谎称", "false"))
     bars = Plot(
         x=(0, 3),
-        y=(-2.2, 2.5),
+        y=(-2.6, 2.8),
         x_name=L("三种回答和它们的概率", "three responses, their probabilities"),
         y_name="R − b",
         x_ticks={
@@ -52,9 +53,9 @@ def draw(L, b, right, level):
     )
     bars.rule(y=0)
     for k, weight in enumerate((rewards(level) - b).tolist()):
-        look = "up" if weight > 0 else "down"
+        look = "up" if weight > SMALL else "down" if weight < -SMALL else "old"
         bars.area(k + 0.25, k + 0.75, 0, weight, look)
-        high = weight + (0.22 if weight >= 0 else -0.22)
+        high = weight + (-0.28 if look == "down" else 0.28)
         bars.text(k + 0.5, high, number(weight, sign=True), look)
     curve = Plot(
         x=(-0.25, 2),

@@ -1,11 +1,24 @@
-"""A cluster (集群) as a loop: who computes what, and what is handed over."""
+"""A cluster (集群) as a loop: who computes what of a response, and hands it over."""
 
-from explorer import Dial, Figure, Plot, Preset, scene, tile
+from functools import cache
 
+import torch
+
+from explorer import Dial, Figure, Plot, Preset, chip, number, row, scene, tile
+from tokencredit.lab.experiments.engine_gap import engine
+from tokencredit.world.starts import warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.text import decode, encode
+
+PROMPT, RESPONSE = "9□5□7=11?", "9-5+7=11✓$"
+BITS = 3  # of mantissa that the inference engine keeps of a weight
+VERSION = 7  # of the weights that wrote the response
 RESPONSES, TOKENS = 8192, 1000  # of an iteration, and of a response on average
 NUMBER, HALF = 4, 2  # bytes of an id, a log-prob or a reward; of a weight in bf16
 WEIGHTS = 7e9
 WRITE, JUDGE, WAIT, TRAIN, SYNC = range(5)
+NONE = "\u00a0"  # of an empty cell
+SIGNS = task("signs")
 
 
 def moved(place):
@@ -31,69 +44,101 @@ def size(amount):
     return f"{amount:.0f} B"
 
 
-def box(plot, ends, heights, active, lines):
-    """A machine: a frame, amber on top while it is looked at."""
-    (x0, x1), (y0, y1) = ends, heights
-    plot.area(x0, x1, y0, y1, "old pale")
-    plot.area(x0, x1, y1 - 0.16, y1, "sel", show=active)
-    step = (y1 - y0 - 0.16) / (len(lines) + 0.4)  # the box is filled from edge to edge
-    for k, words in enumerate(lines):
-        look = "" if k else "strong"
-        plot.text((x0 + x1) / 2, y1 - 0.16 - step * (k + 0.7), words, look)
+@cache
+def measured():
+    """What both engines know of the response (两个引擎的对数概率).
+
+    Returns:
+        its ids, log mu of each token by the inference engine, log pi by the training
+        engine, which has the same weights in full.
+    """
+    ids, asked = (encode(text, SIGNS.vocabulary) for text in (RESPONSE, PROMPT))
+    policy = warm_start("signs", 0)
+    found = []
+    for each in (engine(policy, BITS), policy):
+        with torch.no_grad():
+            logits = each(torch.tensor([asked + ids]))[0][0, len(asked) - 1 : -1]
+        chosen = logits.log_softmax(1).gather(1, torch.tensor(ids)[:, None])
+        found.append(chosen[:, 0].tolist())
+    return ids, *found
+
+
+def path(L, place):
+    """The machines as a loop; the place that is looked at is amber."""
+    plot = Plot(x=(0, 12), y=(0, 3), axes=False, height=80)
+    names = (
+        L("推理引擎", "inference"),
+        L("判分", "verifier"),
+        L("队列", "queue"),
+        L("训练引擎", "training"),
+    )
+    for k, name in enumerate(names):
+        plot.area(3.2 * k, 3.2 * k + 2.4, 1.1, 2.9, "old pale")
+        plot.area(3.2 * k, 3.2 * k + 2.4, 1.1, 1.3, "sel", show=place == k)
+        plot.text(3.2 * k + 1.2, 2.05, name)
+        if k:
+            plot.arrow(3.2 * k - 0.7, 2, 3.2 * k - 0.35, 2, "ink")
+    back = "sel" if place == SYNC else "ink"
+    plot.line([(10.8, 1.1), (10.8, 0.4), (1.2, 0.4), (1.2, 0.7)], back)
+    plot.arrow(1.2, 0.6, 1.2, 0.9, back)
+    plot.text(6, 0.4, L("权重同步", "weight sync"), "boxed")
+    return plot
+
+
+def cells(words, known, hot, push=None):
+    """A cell per number: amber if it is handed over now, empty before it is known."""
+    look = "plain" + " sel" * hot
+    return [
+        chip(word if known else NONE, push=p if known else 0, trained=False, look=look)
+        for word, p in zip(words, push or [0] * len(words), strict=True)
+    ]
 
 
 def draw(L, place):
-    plot = Plot(x=(0, 12), y=(0, 7), axes=False, height=250)
-    box(
-        plot,
-        (0, 3.5),
-        (2.3, 6.9),
-        place == WRITE,
-        [
-            L("推理引擎", "inference"),
-            "vLLM",
-            "SGLang",
-            L("写回答", "writes"),
-            L("策略 μ", "policy μ"),
-        ],
+    ids, mu, pi = measured()
+    gap = max(abs(p - m) for p, m in zip(pi, mu, strict=True))
+    same = encode(decode(ids, SIGNS.vocabulary), SIGNS.vocabulary)
+    equal = sum(a == b for a, b in zip(ids, same, strict=True))
+    reward = SIGNS.reward(PROMPT, RESPONSE)
+    version = VERSION + (place == SYNC)
+    writer, trainer = L("推理引擎", "inference"), L("训练引擎", "training")
+    written = place in (WRITE, WAIT)
+    tokens = [
+        chip(word, caption=str(i), look="sel" * written)
+        for word, i in zip(RESPONSE, ids, strict=True)
+    ]
+    rest = len(ids) - 1
+    lines = (
+        (L("词元和编号", "tokens and ids"), writer, tokens, ""),
+        (
+            "log μ",
+            writer,
+            cells([number(x) for x in mu], True, written, mu),
+            "down",
+        ),
+        (
+            L("奖励", "rewards"),
+            L("判分程序", "verifier"),
+            cells(
+                ["0"] * rest + [number(reward, 0)],
+                place > WRITE,
+                place in (JUDGE, WAIT),
+            ),
+            "",
+        ),
+        (
+            "log π",
+            trainer,
+            cells([number(x) for x in pi], place > WAIT, place == TRAIN, pi),
+            "down",
+        ),
+        (
+            L("各层的版本", "version of layers"),
+            writer,
+            cells([f"{version}"] * len(ids), True, place == SYNC),
+            "",
+        ),
     )
-    box(
-        plot,
-        (4.6, 7.4),
-        (4.9, 6.9),
-        place == JUDGE,
-        [L("判分", "verifier"), L("奖励 R", "reward R")],
-    )
-    box(
-        plot,
-        (4.6, 7.4),
-        (2.3, 4.3),
-        place == WAIT,
-        [L("队列", "queue"), L("等着训练", "waits")],
-    )
-    box(
-        plot,
-        (8.5, 12),
-        (2.3, 6.9),
-        place == TRAIN,
-        [
-            L("训练引擎", "training"),
-            "FSDP",
-            "Megatron",
-            L("求梯度，更新", "gradients"),
-            "π_old, π_θ",
-        ],
-    )
-    plot.arrow(3.6, 5.9, 4.5, 5.9, "sel" if place == WRITE else "ink")
-    plot.arrow(6, 4.8, 6, 4.4, "sel" if place == JUDGE else "ink")
-    plot.arrow(7.5, 3.3, 8.4, 3.3, "sel" if place == WAIT else "ink")
-    back = "sel" if place in (TRAIN, SYNC) else "ink"
-    plot.line([(10.25, 2.2), (10.25, 0.8), (7.8, 0.8)], f"{back} way")
-    plot.line([(4.2, 0.8), (1.75, 0.8), (1.75, 1.8)], f"{back} way")
-    plot.arrow(1.75, 1.5, 1.75, 2.2, back)
-    plot.area(4.2, 7.8, 0.3, 1.3, "sel", show=place == SYNC)
-    plot.area(4.3, 7.7, 0.38, 1.22, "old pale")
-    plot.text(6, 0.8, L("权重同步", "weight sync"), "strong")
     says = (
         L(
             "交出编号和对数概率。它与训练引擎算得不完全一样，所以 μ 不等于 π。",
@@ -117,25 +162,53 @@ def draw(L, place):
         ),
     )[place]
     what = (
-        L("编号，概率", "ids, log p"),
-        L("分数", "scores"),
-        L("整批数据", "the batch"),
-        L("新权重", "weights"),
-        L("新权重", "weights"),
+        L("交出：编号，log μ", "hands over: ids, log μ"),
+        L("交出：奖励", "hands over: rewards"),
+        L("交出：整批", "hands over: all of it"),
+        L("交出：新权重", "hands over: weights"),
+        L("交出：新权重", "hands over: weights"),
     )[place]
+    one = L("其中一条回答", "of it, one response")
+    if place in (TRAIN, SYNC):
+        one = L("其中一个权重", "of it, one weight")
+    count = WEIGHTS if place in (TRAIN, SYNC) else RESPONSES
     check = (
-        "π = μ ?",
-        L("同一串编号", "same ids?"),
-        L("陈旧度", "staleness"),
-        L("分母", "divisor"),
-        L("版本", "version"),
+        (
+            L("要查：π = μ？", "to check: π = μ?"),
+            number(gap, 3),
+            L("对数概率最多差", "largest difference"),
+        ),
+        (
+            L("要查：编号", "to check: ids"),
+            f"{equal}/{len(ids)}",
+            L("没有变", "unchanged"),
+        ),
+        (
+            L("要查：陈旧度", "to check: staleness"),
+            "0",
+            L(f"第 {VERSION} 版还是最新", f"{VERSION} is the newest"),
+        ),
+        (
+            L("要查：分母", "to check: divisor"),
+            f"{RESPONSES * TOKENS / 1e6:.1f} M",
+            L("全部词元", "tokens in all"),
+        ),
+        (
+            L("要查：版本", "to check: version"),
+            f"{len(ids)}/{len(ids)}",
+            L(f"层已是第 {version} 版", f"are version {version}"),
+        ),
     )[place]
     return scene(
-        plot,
+        path(L, place),
+        *(
+            row(label, drawn, end_sub=who, look=look or "heads")
+            for label, who, drawn, look in lines
+        ),
         tiles=[
-            tile(L("交出去的", "hands over"), what),
-            tile(L("每次迭代", "per iteration"), size(moved(place))),
-            tile(L("要查的", "to check"), check),
+            tile(what, size(moved(place)), L("每次迭代", "per iteration")),
+            tile(one, size(moved(place) / count)),
+            tile(*check),
         ],
         says=says,
     )
@@ -164,11 +237,14 @@ FIGURE = Figure(
         "Different programs compute the numbers, and every handover is checked",
     ),
     alt=(
-        "一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新权重再送回推理"
-        "引擎。选中的一处是琥珀色的。",
-        "A loop: an inference engine writes, a verifier scores, a queue waits, a "
-        "training engine updates, and the new weights go back. The chosen place is "
-        "amber.",
+        "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新权重再送回"
+        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率、奖励和各层权重"
+        "的版本。选中的一处和它交出的数下面有琥珀色的横线。",
+        "Above, a loop: an inference engine writes, a verifier scores, a queue waits, "
+        "a training engine updates, and the new weights go back. Below, one response "
+        "with a column per token: ids, log-probabilities of both engines, rewards, and "
+        "the versions of the weights. The chosen place and what it hands over are "
+        "underlined in amber.",
     ),
     presets=[
         Preset(("采样", "sampling"), place=WRITE),
@@ -177,9 +253,11 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "按 8192 条回答、平均 1000 个词元、70 亿个 bf16 权重计算；"
-        "编号、对数概率和奖励各 4 字节。",
-        "For 8192 responses of 1000 tokens on average and 7 billion weights in bf16; "
-        "ids, log-probs and rewards take 4 bytes each.",
+        "字节按 8192 条回答、平均 1000 个词元、70 亿个 bf16 权重计算；编号、对数概率和"
+        "奖励各 4 字节。图中的回答由热启动策略来算，推理引擎的权重只留 3 位尾数。",
+        "Bytes for 8192 responses of 1000 tokens on average and 7 billion weights in "
+        "bf16; ids, log-probs and rewards take 4 bytes each. The numbers of the "
+        "response are those of the warm start; its inference engine keeps 3 bits of "
+        "mantissa.",
     ),
 )

@@ -137,7 +137,8 @@ def draw(L, right, others, drift):
         ]
         live = sum(abs(p) > 1e-9 for p in pushes)
         end = f"{live}/{COUNT}"
-        ways = "up" if name == "REINFORCE" else ""  # a reward is never negative
+        # a reward is never negative; a critic's small differences need room on a phone
+        ways = {"REINFORCE": "up", "PPO": "fine"}.get(name, "")
         learning = L("在学", "learning")
         drawn.append(row(name, chips, end, sub=sub, end_sub=learning, look=ways))
     drawn.append(

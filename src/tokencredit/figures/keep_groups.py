@@ -22,7 +22,7 @@ GROUPS, SIZE = 20, 8  # prompts in the batch, responses to each
 SHARES = [round(0.05 * k, 2) for k in range(1, GROUPS + 1)]
 CHANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
 SPREADS = [0, 1, 2, 3, 4, 6]
-SHELF, RISE = 0.66, 0.25  # where the row of dots has its 0, and how far up its 1
+SHELF, RISE = 0.8, 0.25  # where the row of dots has its 0, and how far up its 1
 IDS = torch.arange(GROUPS).repeat_interleave(SIZE)
 LUCK = torch.rand(
     GROUPS, SIZE, generator=torch.Generator().manual_seed(0), dtype=torch.float64
@@ -84,13 +84,15 @@ def draw(L, p, spread, chance):
     now = signal_kept(rewards, top_variance(rewards, IDS, keep=p), False)
     groups = Plot(
         x=(0, GROUPS),
-        y=(0, 0.96),
+        y=(0, 1.1),
         x_name=L("二十个提示，由难到易", "twenty prompts, from hard to easy"),
-        y_name=L("组内奖励的标准差", "std of the group's rewards"),
+        y_name=L("每组答对的比例", "share correct of each group"),
         x_ticks=[0, 5, 10, 15, 20],
         y_ticks={0: "0", 0.25: "0.25", 0.5: "0.5", SHELF: "0", SHELF + RISE: "1"},
-        height=210,
+        height=228,
     )
+    below = L("组内奖励的标准差", "std of the group's rewards")
+    groups.text(0.1, 0.66, below, "boxed", align="left")
     for k, (std, mean, chosen) in enumerate(zip(stds, means, kept, strict=True)):
         groups.area(k + 0.12, k + 0.88, 0, std, "ink" if chosen else "old")
         groups.dot(k + 0.5, SHELF + RISE * mean, "off")
@@ -119,10 +121,6 @@ def draw(L, p, spread, chance):
                 legend(
                     ("ink", L("留下的组", "kept")),
                     ("old", L("丢掉的组", "dropped")),
-                    (
-                        "ink dot hollow",
-                        L("答对的比例，0 到 1", "share correct, 0 to 1"),
-                    ),
                 ),
             ),
             share,
@@ -174,7 +172,7 @@ FIGURE = Figure(
     ),
     alt=(
         "左图：二十组由难到易，柱高是组内奖励的标准差，留下的是黑柱，丢掉的是灰柱，"
-        "上面一排空心圆点的高低是答对的比例。右图：留下的信号随保留比例的变化，虚线是随机保留。",
+        "上面一排空心圆点的高低是每组答对的比例。右图：留下的信号随保留比例的变化，虚线是随机保留。",
         "Left: twenty groups from hard to easy, with bars as high as the std of their "
         "rewards, black if kept and grey if dropped; a row of hollow dots above shows "
         "how many are correct. "

@@ -68,6 +68,7 @@ def draw(L, drawn, b, level):
         x_name=L("正确回答的 logit 走多远", "step of the correct response's logit"),
         y_name=L("采样到", "if drawn"),
         x_ticks=[-1, 0, 1, 2],
+        y_ticks={3 - k: name for k, name in enumerate(names)},
         height=170,
     )
     spread.rule(x=0)
@@ -77,7 +78,6 @@ def draw(L, drawn, b, level):
         look = "up" if step > SMALL else "down" if step < -SMALL else "off"
         spread.arrow(0, y, step, y, look, show=abs(step) > 0.04)
         spread.dot(step, y, "sel" if k == drawn else look)
-        spread.text(-1.55, y, names[k], "quiet", align="left")
     always = L("平均", "mean")
     spread.text(mean[0].item() + 0.06, 3.42, always, "strong boxed", align="left")
     weight = REWARDS[drawn] + level - b

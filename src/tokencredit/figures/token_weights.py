@@ -27,30 +27,30 @@ COLUMNS = max(len(words) for told in LONG.values() for words in told.values())
 
 
 @cache
-def weights(first, second, rule):
-    """Weight of a token (词元的权重) of a response of each of two lengths.
+def weights(lengths, rule):
+    """Weight of a token (词元的权重) of each response of a batch.
 
     Args:
-        first, second: tokens of the two responses, which are the whole batch.
+        lengths: tokens of the responses, a tuple.
         rule: the name of an aggregation.
 
     Returns:
-        two numbers: the derivative of the loss with respect to the loss of one token.
+        for each the derivative of the loss with respect to the loss of one token.
     """
-    mask = torch.arange(max(first, second)) < torch.tensor([[first], [second]])
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     loss = torch.zeros(mask.shape, dtype=torch.float64, requires_grad=True)
     constant = LIMIT if rule.endswith("norm") else None
     aggregate_loss(loss, mask, rule, max_length=constant).backward()
     return loss.grad[:, 0].tolist()
 
 
-HEAVIEST = weights(len(SHORT), len(SHORT), RULES["GRPO"])[0]
+HEAVIEST = weights((len(SHORT), len(SHORT)), RULES["GRPO"])[0]
 
 
 def draw(L, rule, tries, verdict):
     responses = SHORT, LONG[verdict][tries]
-    lengths = [len(words) for words in responses]
-    each = weights(*lengths, list(RULES.values())[rule])
+    lengths = tuple(map(len, responses))
+    each = weights(lengths, list(RULES.values())[rule])
     whole = sum(w * n for w, n in zip(each, lengths, strict=True))
     drawn, shares = [], []
     for name, words, weight, right in zip(

@@ -1,4 +1,4 @@
-"""Chapter 9: filling in signs under six aggregation rules, and two without the limit.
+"""Chapter 9: the signs task under six aggregation rules, and two without the limit.
 
 The limit is the one on the norm of the gradient: 1 by default, and so large that it
 never acts where the column `limit` is 0.
