@@ -375,6 +375,13 @@ def test_a_second_build_draws_nothing_and_a_torn_file_is_drawn_again(
         pages.page_html(module, "fr", "one")
 
 
+def test_what_is_drawn_while_the_package_is_edited_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(pages, "BEGAN", 0.0)  # every file is newer
+    pages.page_html("tokencredit.figures.group_rewards", "zh", "one")
+    assert not list(tmp_path.rglob("*.json"))
+
+
 def test_a_changed_number_changes_the_stored_text():
     assert len(repr(EXAMPLE).splitlines()) == 2 + 2 ** len(EXAMPLE.dials)
 

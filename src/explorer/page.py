@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +22,8 @@ STATIC = Path(__file__).parent / "static"
 SHEETS = ("colors.css", "signs.css", "explorer.css")
 COMPUTES = ("numpy", "torch")
 """What may change the numbers of a drawing without a change in its own package."""
+BEGAN = time.time()
+"""What is written later may not be what this process has loaded."""
 
 
 def build(figure: Drawing) -> dict[str, str]:
@@ -178,6 +181,12 @@ def control(dial: Dial, L: Language, says: str) -> Element:
     return h("div", play, slider, cls="ex-time")
 
 
+def sources(module: str) -> dict[Path, Path]:
+    """The files of the package a figure stands in and of this one, with their roots."""
+    homes = sorted({package_folder(module), Path(__file__).parent})
+    return {file: home for home in homes for file in sorted(home.rglob("*.py"))}
+
+
 @cache
 def cache_key(module: str) -> str:
     """A hash of the package a figure stands in, of this one, and of what computes."""
@@ -187,10 +196,9 @@ def cache_key(module: str) -> str:
             digest.update(f"{name} {version(name)}\n".encode())
         except PackageNotFoundError:
             digest.update(f"no {name}\n".encode())
-    for home in sorted({package_folder(module), Path(__file__).parent}):
-        for file in sorted(home.rglob("*.py")):
-            digest.update(file.relative_to(home).as_posix().encode())
-            digest.update(file.read_bytes())
+    for file, home in sources(module).items():
+        digest.update(file.relative_to(home).as_posix().encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
@@ -205,7 +213,8 @@ def page_html(module: str, language: str, uid: str) -> str:
     """The element of a module's figure in one language; its ids begin with `uid`.
 
     Drawn when the package has changed since the last build, else read from the cache
-    (``$XDG_CACHE_HOME/explorer``, by default in ``~/.cache``).
+    (``$XDG_CACHE_HOME/explorer``, by default in ``~/.cache``). While somebody edits the
+    package nothing is kept: what is drawn then may be older than the files.
 
     Raises:
         FigureError: no such language, or a figure that cannot be drawn.
@@ -220,10 +229,15 @@ def page_html(module: str, language: str, uid: str) -> str:
         stored = {}
     if stored.get("key") != cache_key(module):
         stored = {"key": cache_key(module), "pages": build(load(module))}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, delete=False
-        ) as out:
-            json.dump(stored, out, ensure_ascii=False)
-        os.replace(out.name, file)
+        if max(source.stat().st_mtime for source in sources(module)) < BEGAN:
+            _keep(file, stored)
     return stored["pages"][language].replace(UID, uid)
+
+
+def _keep(file: Path, stored: dict) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=file.parent, delete=False
+    ) as out:
+        json.dump(stored, out, ensure_ascii=False)
+    os.replace(out.name, file)
