@@ -281,6 +281,38 @@ def test_the_page_stands_still_when_the_contents_step_aside(folder, page, name):
     assert page.evaluate("window.moved ?? []") == []
 
 
+def test_the_key_to_the_end_leads_to_the_end(folder, page):
+    chapter = folder / "en" / "chapters" / "06_ppo.html"
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(chapter.as_uri())
+    page.keyboard.press("End")
+    page.wait_for_function("""() =>
+      Math.abs(document.documentElement.scrollHeight - innerHeight - scrollY) < 2""")
+    whole = "document.documentElement.scrollHeight"
+    before = page.evaluate(whole)
+    page.wait_for_timeout(300)
+    assert page.evaluate(whole) == before
+
+
+LOST = """() => [...document.querySelectorAll(".kept:not(.long)")].filter((kept) => {
+  const mark = document.createRange(), text = kept.lastChild;
+  mark.setStart(text, 0), mark.setEnd(text, 1);
+  const last = [...kept.querySelectorAll(".katex-base")].pop().getBoundingClientRect();
+  return mark.getBoundingClientRect().top > last.bottom;
+}).map((kept) => kept.textContent)"""
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_no_line_begins_with_the_mark_after_a_short_formula(
+    folder, page, lang
+):
+    opened(page, folder, f"{lang}/chapters/05_critics_gae", 390, 844)
+    kept = "document.querySelectorAll('.kept:not(.long)').length"
+    assert page.evaluate(kept) > 50
+    assert page.evaluate(LOST) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_title_of_the_hero_is_level_with_the_headline(folder, page, lang):
     opened(page, folder, f"{lang}/book/index")

@@ -259,7 +259,7 @@ def test_no_section_asks_for_errors_and_no_card_is_drawn_without_an_address(buil
 
 def test_a_page_describes_itself(built):
     description = re.search(r'name="description" content="(.*?)"', page(built, "zh"))[1]
-    assert description == "值多少？由 (⋯) 得 A_t，降低方差。见后文。"
+    assert description == "值多少？由 (5.1) 得 Aₜ，降低方差。见后文。"
 
 
 @pytest.mark.parametrize(

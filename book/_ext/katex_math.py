@@ -25,6 +25,8 @@ from sphinx.util.math import get_node_equation_number
 from coursebook.languages import pick
 
 HELD = "有代码核对这个公式 | a cell checks this equation"
+GLYPH = re.compile(r"\\[a-zA-Z]+|[^\s{}_^\\]")
+SHORT = 24  # glyphs: with the mark after it, such a formula fits a line of a phone
 MARKS = re.compile(r"[，。；：、！？）」”’,.;:!?)]+")
 BREAK, KEEP = r"\allowbreak ", r"\nobreak "
 PART = re.compile(  # the end of what stands beside something else, with its quad
@@ -98,7 +100,8 @@ def keep_marks(app: Sphinx, doctree: nodes.document, page: str) -> None:
         if alone or isinstance(parent, choice) or not isinstance(text, nodes.Text):
             continue
         if mark := MARKS.match(text):
-            kept = nodes.inline("", "", classes=["kept"])
+            short = len(GLYPH.findall(math.astext())) <= SHORT
+            kept = nodes.inline("", "", classes=["kept"] if short else ["kept", "long"])
             parent[at : at + 2] = [kept, nodes.Text(text[mark.end() :])]
             kept += [last, nodes.Text(mark[0])]
 

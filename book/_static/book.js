@@ -152,6 +152,12 @@
     look();
   };
 
+  // Sections are laid out as they come near, so the end of the page moves away from who
+  // goes there; first the whole page is laid out.
+  addEventListener("keydown", ({ key }) => {
+    if (key === "End") document.documentElement.classList.add("whole");
+  });
+
   // ---- predictions ----------------------------------------------------------------------
 
   // What tells the answer: the output, what is drawn or checked after it, and up to four
