@@ -193,10 +193,9 @@ def words(node: nodes.Node) -> str:
     if isinstance(node, SKIP) or node.get("refdomain") == "cite":
         return ""
     parts = [words(child) for child in node.children]
-    if isinstance(node, nodes.row):  # without cells that are empty, say it again, or
-        parts = [
-            EQUATION.sub("", part).replace("()", "") for part in parts
-        ]  # only point
+    if isinstance(node, nodes.row):
+        # A cell that is empty, says it again or only points to an equation is left out.
+        parts = [EQUATION.sub("", part).replace("()", "") for part in parts]
         said = [part for part in dict.fromkeys(parts) if part.strip(" \n—·")]
         return ": ".join([*said[:1], *[" · ".join(said[1:])][: len(said) - 1]])
     return "".join(parts)
