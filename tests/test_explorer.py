@@ -482,7 +482,7 @@ STRIP = Strip(
 def test_a_strip_says_who_wrote_what_is_trained_and_what_has_no_gradient():
     assert STRIP.who == ["prompt", "model", "model", "env", "model"]
     assert STRIP.dead == [False, False, False, False, True]
-    chips = [e for e in STRIP.element().iter() if is_a(e, "ex-chip")]
+    chips = [e for e in show_strip(STRIP).tree("en").iter() if is_a(e, "ex-chip")]
     assert [e.get("class") for e in chips] == [
         "ex-chip prompt",
         "ex-chip on",
@@ -507,9 +507,17 @@ def test_a_strip_says_who_wrote_what_is_trained_and_what_has_no_gradient():
 )
 def test_a_strip_rounds_its_credit_once(credit, shown):
     """Not 2.474874 to 2.475 and that to 2.48, in the label or below a token."""
-    one = Strip("ab", credit=[credit, credit], label="one").element()
-    assert words_of(next(one.iter("span"))) == shown
-    assert shown in words_of(Strip("ab", credit=[credit, 0]).element())
+    one = show_strip(Strip("ab", credit=[credit, credit], label="one"))
+    assert words_of(next(one.tree("en").iter("span"))) == shown
+    two = show_strip(Strip("ab", credit=[credit, 0]))
+    assert shown in words_of(two.tree("en"))
+
+
+def test_strips_shown_together_share_one_scale():
+    """An eighth of the push is an eighth of the bar, in whichever strip it stands."""
+    strips = Strip("a", credit=[-0.25], push=[1]), Strip("b", credit=[1], push=[-8])
+    chips = [e for e in show_strip(*strips).tree("en").iter() if is_a(e, "ex-chip")]
+    assert [e.get("style") for e in chips] == ["--c:-0.5;--b:0.12", "--c:1;--b:-1"]
 
 
 def test_a_strip_is_named_in_the_language_of_the_page():

@@ -176,6 +176,23 @@ def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
     assert tick.count() == 1
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_link_that_moves_a_figure_far_above_has_a_way_back(folder, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto((folder / "en" / "chapters/03_baselines.html").as_uri())
+    far, back = page.locator("article a[data-xp=one_draw]"), page.locator(".way-back")
+    far.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    calm(page)
+    assert back.is_hidden()
+    far.click()
+    back.wait_for(state="visible")
+    back.click()
+    back.wait_for(state="hidden")
+    calm(page)
+    top = far.evaluate("e => e.getBoundingClientRect().top")
+    assert 96 < top < 700 and far.evaluate("e => e === document.activeElement")
+
+
 def test_a_line_shows_how_far_the_reader_is(folder, page):
     page.goto((folder / "en" / "chapters/06_ppo.html").as_uri())
     share = "+document.querySelector('.progress-line').style.getPropertyValue('--done')"

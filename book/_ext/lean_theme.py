@@ -82,6 +82,12 @@ def trim(app: Sphinx, error: Exception | None) -> None:
     css.write_text(re.sub(r"/\*# sourceMappingURL=.*?\*/", "", rules), encoding="utf-8")
 
 
+def _unbroken(cell: nodes.entry) -> float:
+    """The em of a cell's longest name in code."""
+    names = " ".join(code.astext() for code in cell.findall(nodes.literal))
+    return max(map(len, names.split()), default=0) / 2
+
+
 def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Mark the cells of tables that hold a phrase, a sentence, or more.
 
@@ -94,10 +100,10 @@ def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
         cell["classes"] += [cell["size"]] * bool(cell["size"])
     for table in doctree.findall(nodes.table) if page not in OWN_LAYOUT else ():
         head, *body = [row.children for row in table.findall(nodes.row)]
-        columns = [
-            [cell["size"] for cell in cells] for cells in zip(*body, strict=True)
+        needs = [
+            max(max(NEEDS[cell["size"]], _unbroken(cell)) for cell in column)
+            for column in zip(*body, strict=True)
         ]
-        needs = [max(NEEDS[size] for size in column) for column in columns]
         if sum(needs) > PHONE and sum(need > NEEDS[""] for need in needs) > 1:
             table["classes"].append("told")
             names = [" ".join(words(cell).split()) for cell in head]

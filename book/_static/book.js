@@ -6,6 +6,8 @@
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const TOLD = 4; // blocks of text that say what an output shows, and are covered with it
+  const STOOD = 20; // frames in which nothing was pushed any more
+  const SCROLLED = 600; // ms, and the window stands again
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -51,19 +53,26 @@
     return { whole, id: section.id, n, past, part: past / Math.max(1, end - edges[n]) };
   };
 
+  let touched = false; // by the reader, who from then on says where the page is
+  for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(kind, () => (touched = true), { once: true, passive: true });
+
   const goTo = ({ id, n, past, part, y }) => {
     if (!id) return scrollTo(0, y);
     const section = document.getElementById(id);
-    let tries = 12; // parts are laid out as they come into view, and push the rest
+    let still = 0; // parts are laid out as they come into view, and push the rest
     const settle = () => {
+      if (touched) return;
       const edges = [section, ...marks(section)].map(top);
       const from = edges[Math.min(n, edges.length - 1)];
       const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
       const way = past < BAR ? past : part * (end - from);
       const inside = Math.max(1, Math.min(way, end - from - 1)); // not into the next block
       const off = from + inside - BAR;
+      const before = scrollY;
       if (Math.abs(off) > 0.5) scrollBy({ top: off, behavior: "instant" });
-      if (tries-- > 0) requestAnimationFrame(settle);
+      still = scrollY === before ? still + 1 : 0;
+      if (still < STOOD) requestAnimationFrame(settle);
     };
     if (section) settle();
   };
@@ -347,6 +356,32 @@
       watch.observe(row, { subtree: true, attributeFilter: ["aria-pressed"] });
   };
 
+  // A link in the text may move a figure far above it: then there is a way back.
+  const showWayBack = () => {
+    const [button] = all(".way-back");
+    if (!button) return;
+    let from = null;
+    const watch = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      button.hidden = true;
+      watch.disconnect();
+    });
+    const look = (link) => {
+      from = link;
+      const { top, bottom } = link.getBoundingClientRect();
+      button.hidden = bottom > BAR && top < innerHeight;
+      if (!button.hidden) watch.observe(link);
+    };
+    for (const link of all("article a[data-xp]"))
+      for (const kind of ["click", "keydown"])
+        link.addEventListener(kind, () => setTimeout(look, SCROLLED, link));
+    button.addEventListener("click", () => {
+      button.hidden = true;
+      from.scrollIntoView({ block: "center" });
+      from.focus({ preventScroll: true });
+    });
+  };
+
   // On a phone the dials stay at the foot of the screen once half of it shows their figure.
   const keepDials = () => {
     const watch = new IntersectionObserver((changes) => {
@@ -394,6 +429,7 @@
     markScrolling();
     showChosen();
     keepDials();
+    showWayBack();
     findWhileTyping();
     addEventListener("hashchange", unfold);
     unfold();

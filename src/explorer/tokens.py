@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from xml.etree.ElementTree import Element
 
 from coursebook import languages
@@ -23,8 +24,8 @@ class Strip:
     """The tokens of one row, and what is known of each 词元条.
 
     Fill is credit (by its square root, so that a fifth is seen), a ring is trained, a
-    hatch is trained with zero gradient, a bar is push. Credit and push have their own
-    scale in every strip.
+    hatch is trained with zero gradient, a bar is push. Strips that are shown together
+    share one scale of credit and one of push.
 
     Args:
         words: one per token; blanks and line ends are shown as signs.
@@ -92,10 +93,9 @@ class Strip:
         pushes = self.push or [1.0] * len(self.words)
         return [live and not p for live, p in zip(self.mask, pushes, strict=True)]
 
-    def element(self, language: str = languages.SOURCE) -> Element:
-        """The strip as a drawing in one language."""
+    def element(self, language: str, most: float, hardest: float) -> Element:
+        """The strip in one language, where full credit and push are drawn in full."""
         credit, push = self.credit or [0.0] * len(self.words), self.push or [0.0]
-        most, hardest = (max(map(abs, values)) or 1.0 for values in (credit, push))
         earned = {c for c, live in zip(credit, self.mask, strict=True) if live}
         label, captions = named(self.label, language), self.captions
         if self.credit and captions is None:
@@ -159,7 +159,11 @@ class Strips:
         """The drawing in one language."""
         title = named(self.title, language)
         drawn = [h("p", title, cls="ex-title")] if title else []
-        drawn += [strip.element(language) for strip in self.strips]
+        full = [
+            max((abs(x) for s in self.strips for x in values(s) or ()), default=0) or 1
+            for values in (attrgetter("credit"), attrgetter("push"))
+        ]
+        drawn += [strip.element(language, *full) for strip in self.strips]
         return h("div", *drawn, *self._legend(language), cls="ex-still")
 
     def _legend(self, language: str) -> list[Element]:
@@ -222,7 +226,7 @@ def show_strip(
     """Show strips under each other 显示词元条: the last expression of a cell.
 
     Args:
-        strips: each with its own scale of credit and push.
+        strips: they share one scale of credit and one of push.
         legend: say what fill, ring, hatch, bar and number mean.
         title: what there is to see, above them.
         numbers: what captions of your own are, for the legend.

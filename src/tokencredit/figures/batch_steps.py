@@ -73,7 +73,7 @@ def draw(L, part, cards, size, epochs):
         4.3,
         L(
             f"一个更新步 {part} 条：{cards} 张卡，各 {part // cards} 条",
-            f"an update, {part}: {cards} cards with {part // cards} each",
+            f"an update, {part}: {cards} GPUs with {part // cards} each",
         ),
         "strong",
         align="left",
@@ -84,7 +84,7 @@ def draw(L, part, cards, size, epochs):
         1.8,
         L(
             f"一张卡 {part // cards} 条：{passes} 个微批，各 {size} 条",
-            f"a card, {part // cards}: {passes} micro-batches of {size}",
+            f"a GPU, {part // cards}: {passes} micro-batches of {size}",
         ),
         "strong",
         align="left",
@@ -105,10 +105,10 @@ def draw(L, part, cards, size, epochs):
             tile(
                 L("分母里的回答", "in the divisor"),
                 str(part),
-                L("所有卡合计", "of all cards"),
+                L("所有卡合计", "of all GPUs"),
             ),
             tile(
-                L("每卡前向", "passes a card"),
+                L("每卡前向", "passes a GPU"),
                 number(updates * passes, 0),
                 L("每次迭代", "per iteration"),
             ),
@@ -131,8 +131,8 @@ FIGURE = Figure(
     alt=(
         "三条横条。第一条是一次迭代的更新步，第二条是一个更新步分到几张卡，第三条是一张卡上"
         "的微批；下面是三个库里对应的选项。",
-        "Three bars: the updates of an iteration, the cards of an update, the "
-        "micro-batches of a card; below them the options of three libraries.",
+        "Three bars: the updates of an iteration, the GPUs of an update, the "
+        "micro-batches of a GPU; below them the options of three libraries.",
     ),
     presets=[
         Preset(("四个更新步", "four updates"), part=2048, epochs=1),
@@ -145,7 +145,7 @@ FIGURE = Figure(
         "512 个提示，每个 16 条回答。三个库算 B 的单位不同：verl 数提示，"
         "OpenRLHF 数回答，TRL 用单卡条数乘卡数乘累积步数。",
         "512 prompts with 16 responses each. Units differ: verl counts prompts, "
-        "OpenRLHF responses, TRL multiplies rows per card, cards and accumulation "
+        "OpenRLHF responses, TRL multiplies rows per GPU, GPUs and accumulation "
         "steps.",
     ),
 )

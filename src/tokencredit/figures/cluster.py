@@ -154,7 +154,7 @@ def draw(L, place):
         ),
         L(
             "一批切成小批、微批、显卡。切法不同，分母不许不同。",
-            "A batch is cut for updates, cards and passes; the divisor must not care.",
+            "A batch is cut for updates, GPUs and passes; the divisor must not care.",
         ),
         L(
             "新权重要送到每一台推理引擎。送漏一层，写回答的就是另一个模型。",

@@ -32,7 +32,7 @@ NETWORKS = {
     "GRPO": (1, 0, 0, 0),  # a rule for a reward, no KL
 }
 STAGES = [
-    (("0 各存一份", "0 nothing shared"), ("每张卡都存全部", "each card holds all")),
+    (("0 各存一份", "0 nothing shared"), ("每张卡都存全部", "each GPU holds all")),
     (("1 分优化器状态", "1 optimizer states"), ("每参数 12 字节", "12 bytes of 16")),
     (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
     (("3 再分权重", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
@@ -118,7 +118,7 @@ def card_of(L, held):
     look = "down strong" if over else "strong"
     plot.text(1.19 * scale, -0.04, gigabytes(total), look, align="right")
     plot.line([(ROOM, -0.6), (ROOM, 4.75)], "ink")
-    room = L(f"一张卡 {ROOM} GB", f"one card, {ROOM} GB")
+    room = L(f"一张卡 {ROOM} GB", f"one GPU, {ROOM} GB")
     plot.text(0, 5.2, room, "strong", align="left")
     plot.text(1.19 * scale, 5.2, "GB", "quiet", align="right")
     return plot
@@ -162,7 +162,7 @@ def draw(L, networks, size, devices, stage):
                 caption(
                     L(
                         "ZeRO 分到第几级？同一把尺，每张卡的 GB",
-                        "What is shared (ZeRO)? One scale, GB on each card",
+                        "What is shared (ZeRO)? One scale, GB on each GPU",
                     )
                 ),
                 choices(L, size, networks, devices, stage),
@@ -170,7 +170,7 @@ def draw(L, networks, size, devices, stage):
             shares=(1.1, 1),
         ),
         tiles=[
-            tile(L("每张卡", "per card"), amount(total)),
+            tile(L("每张卡", "per GPU"), amount(total)),
             tile(
                 L("其中优化器", "optimizer"),
                 f"{number(100 * states / total, 0)}%",
@@ -180,7 +180,7 @@ def draw(L, networks, size, devices, stage):
                 amount(abs(ROOM - total)),
                 look="down" if over else "up",
             ),
-            tile(L("全部卡", "all cards"), amount(total * devices)),
+            tile(L("全部卡", "all GPUs"), amount(total * devices)),
         ],
     )
 
@@ -205,18 +205,18 @@ FIGURE = Figure(
         Dial(
             "size", SIZES, 7, ("每个网络，十亿参数", "10⁹ parameters"), "Ψ", fine=False
         ),
-        Dial("devices", DEVICES, 8, ("卡数", "cards"), "W", fine=False),
+        Dial("devices", DEVICES, 8, ("卡数", "GPUs"), "W", fine=False),
         Dial("stage", [0, 1, 2, 3], 0, ("分到第几级", "stage"), kind="hidden"),
     ],
     title=(
         "训练一个网络每参数要 16 字节，只读它要 2 字节；多张卡可以分着存",
-        "Training takes 16 bytes per parameter, reading 2, and cards can share them",
+        "Training takes 16 bytes per parameter, reading 2, and GPUs can share them",
     ),
     alt=(
         "左图：四个网络的显存一段接一段，由权重、梯度、优化器状态组成；灰底是一张 "
         "80 GB 的卡，超出的部分在它右边。右图：ZeRO 四级各一条横条，用同一把尺。",
         "Left: the memory of four networks, piece after piece, each of weights, "
-        "gradients and optimizer states; the grey ground is a card of 80 GB, and what "
+        "gradients and optimizer states; the grey ground is a GPU of 80 GB, and what "
         "is too much lies to its right. Right: a bar for each stage of ZeRO, all on "
         "one scale.",
     ),
@@ -253,8 +253,8 @@ FIGURE = Figure(
     note=(
         "80 GB 的卡画不下时整幅缩小一半，卡的灰底随之变窄。"
         "没有算激活、logits 和 KV 缓存。",
-        "Where the drawing of the card is too small it zooms out by two, and the card "
-        "shrinks with it. Activations, logits and KV cache are not counted.",
+        "What does not fit is drawn at half the size, the grey ground of the GPU with "
+        "it. Activations, logits and KV cache are not counted.",
     ),
     wide=True,
 )

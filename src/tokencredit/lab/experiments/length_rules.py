@@ -66,7 +66,7 @@ EXPERIMENT = Experiment(
     chapter=9,
     question={
         "zh": "同样的优势，六种聚合，填符号学得有什么不同？",
-        "en": "The same advantages under six rules: what changes on filling in signs?",
+        "en": "The same advantages under six rules: what changes on the signs task?",
     },
     variants=(
         *({"rule": rule, "limit": 1} for rule in AGGREGATIONS),
