@@ -234,7 +234,7 @@ FIGURE = Figure(
     ],
     title=(
         "公式里的数由不同的程序算出来，每一处交接都要核对",
-        "Different programs compute the numbers, and every handover is checked",
+        "Different programs compute the numbers, and every handover has to be checked",
     ),
     alt=(
         "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新权重再送回"
