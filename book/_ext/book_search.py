@@ -193,6 +193,8 @@ def words(node: nodes.Node) -> str:
     if isinstance(node, SKIP) or node.get("refdomain") == "cite":
         return ""
     parts = [words(child) for child in node.children]
+    if isinstance(node, addnodes.desc_parameterlist):
+        return f"({', '.join(parts)})"
     if isinstance(node, nodes.row):
         # A cell that is empty, says it again or only points to an equation is left out.
         parts = [EQUATION.sub("", part).replace("()", "") for part in parts]

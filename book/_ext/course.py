@@ -34,7 +34,7 @@ WORDS = {
     "planned": "编写中 | being written",
     "start": "开始 | Start",
     "plan": "{} 周 | In {} weeks",
-    "week": "周/章/阅读（分钟）/练习（道） | Week/Chapters/Minutes to read/Exercises",
+    "week": "周/章/阅读（分钟）/练习（道） | Week/Chapters/Minutes/Exercises",
 }
 
 

@@ -42,6 +42,7 @@ SIZES = {
     "phrase": 10,
 }  # em of a cell's text, in one line
 NEEDS = {"sentences": 18, "sentence": 13, "phrase": 9, "": 4.5}  # em of a column
+UNBROKEN = 20  # characters of code that stand on one line
 PHONE = 25  # em that a phone has for a table
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
@@ -89,10 +90,12 @@ def _unbroken(cell: nodes.entry) -> float:
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Mark the cells of tables that hold a phrase, a sentence, or more.
+    """Mark short code, and the cells of tables that hold a phrase, a sentence, or more.
 
     Tables of which a phone shows each row as a block are marked too.
     """
+    for code in doctree.findall(nodes.literal):
+        code["classes"] += ["whole"] * (len(code.astext()) <= UNBROKEN)
     for cell in doctree.findall(nodes.entry):
         text = words(cell)
         size = sum(1 if east_asian_width(c) in "WF" else 0.5 for c in text)

@@ -103,17 +103,17 @@
     const chapter = page().startsWith("chapters/");
     const parts = all("article > section > section[id]").map((section) => section.id);
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
-    // The sections have a box of their own, so that the next chapter stays where it is: in
-    // it the current one stands in the middle, and the box itself is in view.
+    // The open chapter and the title of the next one are in view, or, where its sections
+    // are too many for that, the current one is in the middle.
     const keepInView = () => {
       const outer = nav.closest(".sidebar-primary-item"), page = nav.querySelector(".here");
-      const inner = page?.querySelector(":scope > .section-nav");
-      const at = inner?.querySelector("[aria-current]");
-      if (at) inner.scrollTop += top(at) - top(inner) - (inner.clientHeight - at.offsetHeight) / 2;
       if (!page) return;
       const frame = outer.getBoundingClientRect(), box = page.getBoundingClientRect();
       const past = Math.min(box.bottom + 60 - frame.bottom, box.top - frame.top);
-      if (past > 0 || box.top < frame.top) outer.scrollTop += past;
+      const at = page.querySelector(".section-nav [aria-current]");
+      if (box.height + 60 > frame.height && at)
+        outer.scrollTop += top(at) - frame.top - (frame.height - at.offsetHeight) / 2;
+      else if (past > 0 || box.top < frame.top) outer.scrollTop += past;
     };
     const tick = () => {
       for (const link of all("a[data-page]", nav ?? document))
@@ -151,7 +151,8 @@
     const current = nav.querySelector("[aria-current=page]");
     for (const button of all(".primary-toggle")) // in a drawer the list begins at its top
       button.addEventListener("click", () => requestAnimationFrame(keepInView));
-    head?.replaceChildren(all(":scope > *", current ?? nav).map((e) => e.textContent).join(" "));
+    const name = current && all(":scope > *", current).map((e) => e.textContent).join(" ");
+    head?.replaceChildren(name ?? title?.firstChild.textContent ?? "");
     const soon = () => {
       if (!waiting) requestAnimationFrame(look);
       waiting = true;
@@ -223,6 +224,13 @@
     more.addEventListener("click", () => {
       choose(output.inert ? -1 : null);
       if (output.inert) buttons[0].focus();
+    });
+    // What is inert answers to nothing itself; a click on it leads to the question.
+    box.parentElement.addEventListener("click", ({ clientX: x, clientY: y }) => {
+      const hit = ({ left, right, top, bottom }) => left < x && x < right && top < y && y < bottom;
+      if (!answers.some((part) => part.inert && hit(part.getBoundingClientRect()))) return;
+      box.scrollIntoView({ block: "center" });
+      buttons[0].focus({ preventScroll: true });
     });
     const stored = recall(key);
     set(stored === null ? null : +stored);

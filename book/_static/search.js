@@ -163,8 +163,7 @@
   const item = (hit, wanted) => {
     const { section } = hit, item = document.createElement("li");
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
-    const told = hit.page.page.startsWith("chapters/") && prose(section.text).join("\n");
-    mark(add(item, "p"), excerpt(told || section.text, wanted), wanted);
+    mark(add(item, "p"), excerpt(section.text, wanted), wanted);
     return item;
   };
 

@@ -298,7 +298,7 @@ def draw(L, method):
                 *rows,
                 caption(
                     L(
-                        "底色深的：在 ALGORITHMS 里有自己的一行",
+                        "有底色的：在 ALGORITHMS 里有自己的一行",
                         "shaded: has a row of its own in ALGORITHMS",
                     )
                 ),

@@ -156,6 +156,8 @@ def draw(L, networks, size, devices, stage):
                     ("ink", L("权重", "weights")),
                     ("alt", L("梯度", "gradients")),
                     ("old", L("优化器状态", "optimizer states")),
+                    ("up", L("合计放得下", "the sum fits")),
+                    ("down", L("放不下的", "too much")),
                 ),
             ),
             stack(

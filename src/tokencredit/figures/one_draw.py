@@ -76,7 +76,7 @@ def draw(L, drawn, b, level):
     for k, step in enumerate(steps):
         y = 3 - k
         look = "up" if step > SMALL else "down" if step < -SMALL else "off"
-        spread.arrow(0, y, step, y, look, show=abs(step) > 0.04)
+        spread.area(min(0, step), max(0, step), y - 0.06, y + 0.06, look)
         spread.dot(step, y, "sel" if k == drawn else look)
     always = L("平均", "mean")
     spread.text(mean[0].item() + 0.06, 3.42, always, "strong boxed", align="left")

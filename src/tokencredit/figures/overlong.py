@@ -54,7 +54,7 @@ def draw(L, limit, cache, length, pays):
     plot.drag(**ends)
     plot.grip((length, -2.2), **ends)
     keys = legend(
-        ("wash", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
+        ("old pale", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
         ("old line dashed", L("答对，没有下限的写法", "correct, without a floor")),
         ("off", L("超出生成上限", "beyond the generation limit")),
     )

@@ -117,7 +117,7 @@ def draw(L, run, moment):
             stack(
                 caption(
                     L(
-                        "四个提示和回答（种子 0）；深色的是最后一次尝试",
+                        "四个提示和回答（种子 0）；填色的是最后一次尝试",
                         "Four prompts, responses of seed 0; the last try is filled",
                     )
                 ),

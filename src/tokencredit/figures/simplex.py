@@ -168,10 +168,10 @@ FIGURE = Figure(
     ),
     alt=(
         "左：三个动作的概率三角形，琥珀色的点是当前策略，蓝线是平均的一步，"
-        "三条红线是抽到各动作时的一步，紫线是沿平均方向走 24 步。"
+        "三条橙线是抽到各动作时的一步，紫线是沿平均方向走 24 步。"
         "右：平均奖励随步数变化。",
         "Left: the triangle of three probabilities with the policy as an amber dot, "
-        "the mean step in blue, the steps of the three draws in red, and 24 mean "
+        "the mean step in blue, the steps of the three draws in orange, and 24 mean "
         "steps in violet. Right: the mean reward by step.",
     ),
     presets=[
