@@ -70,7 +70,11 @@ def address(built, lang: str = "en") -> str:
     return (built / lang / CHAPTER).as_uri()
 
 
-COVERED = "e => getComputedStyle(e).filter.includes('blur') && e.inert"
+COVERED = """e => {
+  const { filter, color, display } = getComputedStyle(e);
+  const unseen = color === "rgba(0, 0, 0, 0)" || display === "none";
+  return e.inert && (filter.includes("blur") || unseen);
+}"""
 
 
 ALL_COVERED = f"""() =>

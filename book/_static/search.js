@@ -163,7 +163,9 @@
   const item = (hit, wanted) => {
     const { section } = hit, item = document.createElement("li");
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
-    mark(add(item, "p"), excerpt(section.text, wanted), wanted);
+    // Where the title has the word, prose says more than a row of a table with it.
+    const told = wanted.some((term) => places(section.low[0], term).length) && prose(section.text).join("\n");
+    mark(add(item, "p"), excerpt(told || section.text, wanted), wanted);
     return item;
   };
 
