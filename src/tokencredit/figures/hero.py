@@ -149,7 +149,36 @@ def draw(L, right, others, drift):
             ("old bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
         )
     )
-    return scene(*drawn)
+    return scene(*drawn, says=moral(L, right, others, numbers))
+
+
+def moral(L, right, others, numbers):
+    """What to look at in this state, in one sentence."""
+    (alike, _), (_, whole) = numbers[2:]
+    if not alike[0]:
+        return L(
+            "大家得分一样，没有可比的，GRPO 和 GSPO 一个词元也不推。",
+            "All scores are equal, nothing to compare: GRPO and GSPO push no token.",
+        )
+    if not any(abs(p) > 1e-9 for p in whole):
+        return L(
+            "数据旧了，GSPO 的比率出了界，整条回答都停下；GRPO 只停下出界的词元。",
+            "Stale data: GSPO's one ratio stops every token, GRPO's ratios only some.",
+        )
+    if not right:
+        return L(
+            "只错了最后一位：PPO 把责任算在它头上，GRPO 和 GSPO 把整条回答一起压低。",
+            "One digit is wrong: PPO blames it, GRPO and GSPO push down all tokens.",
+        )
+    if not others:
+        return L(
+            "独自答对：和同组相比，它得到的功劳最大。",
+            "The only correct one: compared with its group, it earns the most.",
+        )
+    return L(
+        "PPO 认得出哪几个词元改变了胜算，另外三种给所有词元同样的功劳。",
+        "PPO alone tells the tokens apart; the others credit all of them alike.",
+    )
 
 
 FIGURE = Figure(
