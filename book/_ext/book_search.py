@@ -143,6 +143,9 @@ SAME = (  # a short form finds the words that it stands for, in every edition
     ("ratio", "比率"),
     ("mask", "掩码"),
     ("reward", "奖励"),
+    ("zero", "is 0", "both 0", "be 0"),
+    ("零", "是 0", "为 0"),
+    ("为零", "是 0", "为 0"),
 )
 COMMAND = re.compile(r"\\(mathbb\{E\}|[a-zA-Z]+)\s?")
 BEFORE_STOP = re.compile(r" (?=[.,;:，。；：）])")  # left by a citation

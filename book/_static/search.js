@@ -15,8 +15,13 @@
   // Both spellings of a word are one: normalise, normalize.
   const lower = (text) => text.toLowerCase().replace(/([a-z]{3})is(?=e|ing|ation)/g, "$1iz");
 
-  const terms = (query) =>
-    lower(query).match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！（）]+/g) ?? [];
+  // What only makes a question of words is not looked for, unless there is nothing else.
+  const ASKS = /为什么|怎么办?|怎样|如何|什么|吗|呢|(?<![\w'])(?:a|an|the|is|are|was|do|does|did|my|why|how|what|when|to|of|in|it|its|not|i|and|can|should|go|going)(?![\w'])/g;
+  const split = (text) => text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [];
+  const terms = (query) => {
+    const low = lower(query), some = split(low.replace(ASKS, " "));
+    return some.length ? some : split(low);
+  };
 
   // A short form finds what it stands for.
   const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
@@ -83,11 +88,14 @@
     };
     for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
       const hits = wanted.length ? find(wanted) : [];
-      if (hits.length < SOME && whole.length > 1) {
-        const seen = new Set(hits.map(({ section }) => section));
-        const more = wanted.flatMap((term) => find([term]).filter(({ section }) => !seen.has(section)));
-        for (const hit of more.sort((a, b) => b.points - a.points))
-          if (!seen.has(hit.section) && seen.add(hit.section)) hits.push(hit);
+      if (hits.length < SOME && wanted.length > 1) {
+        const more = new Map(), seen = new Set(hits.map(({ section }) => section));
+        for (const hit of wanted.flatMap((term) => find([term]))) {
+          const sum = more.get(hit.section) ?? { ...hit, points: 0 };
+          sum.points += hit.points;
+          if (!seen.has(hit.section)) more.set(hit.section, sum);
+        }
+        hits.push(...[...more.values()].sort((a, b) => b.points - a.points));
       }
       if (hits.length) return { hits, wanted };
     }

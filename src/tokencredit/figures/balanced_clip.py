@@ -126,8 +126,12 @@ def draw(L, rule, positive, spread):
         tokens.area(x0, x1, max((positive - 1) * mass, -HEIGHT), 0, "down")
     tokens.area(min(high, TOP), TOP, 0, HEIGHT, "off")
     tokens.area(0, low, -HEIGHT, 0, "off")
-    tokens.text(TOP - 0.05, 0.085, L("正词元，A > 0", "A > 0"), "up", align="right")
-    tokens.text(TOP - 0.05, -0.085, L("负词元，A < 0", "A < 0"), "down", align="right")
+    tokens.text(
+        TOP - 0.05, 0.085, L("正词元，A > 0", "A > 0"), "up boxed", align="right"
+    )
+    tokens.text(
+        TOP - 0.05, -0.085, L("负词元，A < 0", "A < 0"), "down boxed", align="right"
+    )
     all_of = [*shares, target]
     low_end, top = next(e for e in ZOOMS if e[0] <= min(all_of) and max(all_of) < e[1])
     search = Plot(
