@@ -34,7 +34,7 @@ check: $(READY)  ## format, lint, parity, tests without a browser: about eight m
 test: check browser  ## everything; the notebooks as on the oldest CPU
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
-	@$(MAKE) -j2 -Otarget kernel browsed  # a browser waits more than it works
+	@$(MAKE) -j2 -Otarget kernel browsed  # together they fill two cores
 
 kernel: $(READY)
 	$(BIN)/python tests/cpus.py --kernels sse --threads 1
