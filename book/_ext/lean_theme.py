@@ -42,7 +42,7 @@ SIZES = {
     "phrase": 10,
 }  # em of a cell's text, in one line
 NEEDS = {"sentences": 18, "sentence": 13, "phrase": 9, "": 4.5}  # em of a column
-UNBROKEN = 20  # characters of code that stand on one line
+DASHED = re.compile(r"(?=.*-)[^\"']{1,20}")  # code that a line would break at a minus
 PHONE = 25  # em that a phone has for a table
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
@@ -95,7 +95,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
     Tables of which a phone shows each row as a block are marked too.
     """
     for code in doctree.findall(nodes.literal):
-        code["classes"] += ["whole"] * (len(code.astext()) <= UNBROKEN)
+        code["classes"] += ["whole"] * (DASHED.fullmatch(code.astext()) is not None)
     for cell in doctree.findall(nodes.entry):
         text = words(cell)
         size = sum(1 if east_asian_width(c) in "WF" else 0.5 for c in text)
