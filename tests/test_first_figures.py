@@ -6,8 +6,9 @@ import pytest
 import torch
 from test_site_build import load
 
+from explorer.words import Language
 from tokencredit import rollout, task
-from tokencredit.figures import decisions, forty_lines, shift, temperature
+from tokencredit.figures import decisions, forty_lines, hero, shift, temperature
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 
@@ -93,3 +94,27 @@ def test_the_shifted_pairing_gives_the_response_its_probability_and_others_do_no
     picked = [t for t, live in zip(tokens, counted, strict=True) if live]
     assert "".join(shift.TEXT[t] for t in picked) == shift.RESPONSE[1:] + "0"
     assert math.isfinite(total)
+
+
+def test_what_the_start_page_says_of_a_state_holds_in_each():
+    """Its sentence is checked against credit and push of the four algorithms."""
+    said = set()
+    for state in hero.FIGURE.states:
+        right, others, drift = (state[key] for key in ("right", "others", "drift"))
+        numbers = hero.rows(right, others, drift)
+        words = hero.moral(Language("en"), right, others, numbers)
+        _, ppo, grpo, gspo = (credit for credit, _ in numbers)
+        live = [sum(abs(p) > 1e-9 for p in pushes) for _, pushes in numbers]
+        assert len({*grpo, *gspo}) == 1 < len({*ppo}), "PPO alone tells them apart"
+        if words.startswith("All scores"):
+            assert others == 7 * right and live[2:] == [0, 0]
+        elif words.startswith("Stale"):
+            assert live[3] == 0 < live[2] < hero.COUNT
+        elif words.startswith("One digit"):
+            assert min(ppo) == ppo[hero.SLIP] < 0 > grpo[0] and not right
+        elif words.startswith("The only"):
+            assert grpo[0] == max(hero.rows(1, n, drift)[2][0][0] for n in range(8))
+        else:
+            assert right and 0 < others < 7
+        said.add(words)
+    assert len(said) == 5

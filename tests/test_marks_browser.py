@@ -155,6 +155,17 @@ def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
     assert not any(one.evaluate(COVERED) for one in said)
 
 
+def test_a_click_on_what_is_covered_leads_to_its_question(built, page):
+    page.goto(address(built))
+    for text, leads in (("something else", False), ("It is one.", True)):
+        words = page.locator("article p", has_text=text).first
+        words.evaluate("e => e.scrollIntoView({ block: 'end' })")
+        box = words.bounding_box()
+        page.mouse.click(box["x"] + 20, box["y"] + 10)
+        asked = page.evaluate("document.activeElement.className")
+        assert (asked == "predict-choice") == leads
+
+
 def test_a_reader_may_look_without_a_choice(built, page):
     page.goto(address(built))
     page.locator(".predict-more").first.click()

@@ -250,6 +250,22 @@ def test_both_spellings_are_found_and_any_word_if_not_all(folder, page, query):
     assert {text.lower()[:9] for text in marked} & {"normaliza", "normalisa"}
 
 
+@pytest.mark.parametrize(
+    ("lang", "question", "answer"),
+    [
+        ("en", "why does my loss go to zero", "The loss is 0, yet it learns"),
+        ("en", "why is the reward not going up", "The reward never rises"),
+        ("zh", "为什么奖励不涨", "奖励一直不涨"),
+        ("zh", "损失为零", "损失是 0，比率是 1，裁剪比例是 0，策略却在学"),
+    ],
+)
+def test_a_question_finds_what_answers_it(folder, page, lang, question, answer):
+    page.goto(f"{(folder / lang / 'search.html').as_uri()}?q={question}")
+    page.wait_for_selector("#search-results li a")
+    shown = page.locator("#search-results li a").all_inner_texts()
+    assert answer in shown[:10]
+
+
 def test_an_anchor_of_the_glossary_names_its_own_heading(folder, page):
     page.goto((folder / "en" / "book/glossary.html").as_uri())
     heads = page.locator("article section section[id] > h2")

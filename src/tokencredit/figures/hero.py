@@ -167,8 +167,8 @@ def moral(L, right, others, numbers):
         )
     if not right:
         return L(
-            "只错了最后一位：PPO 把责任算在它头上，GRPO 和 GSPO 把整条回答一起压低。",
-            "One digit is wrong: PPO blames it, GRPO and GSPO push down all tokens.",
+            "只错了最后一位：PPO 把责任算在它头上，GRPO 和 GSPO 算在所有词元头上。",
+            "One digit is wrong: PPO blames it, GRPO and GSPO blame all tokens alike.",
         )
     if not others:
         return L(
