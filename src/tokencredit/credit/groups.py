@@ -39,9 +39,9 @@ def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     first = torch.empty_like(size).scatter_reduce_(
         0, index, place, "amin", include_self=False
     )
-    order = first.argsort()
-    index, size = order.argsort().take(index), size[order].double()
-    centred = rewards - rewards.take(first[order]).take(index)
+    first, order = first.sort()
+    index, size = order.argsort().take(index), size.take(order).double()
+    centred = rewards - rewards.take(first).take(index)
     mean = total(centred, index, size).div_(size)
     require(math.isfinite(mean.sum()), "rewards", "finite", rewards)
     centred.sub_(mean.take(index))
