@@ -222,14 +222,7 @@ FIGURE = Figure(
             [WRITE, JUDGE, WAIT, TRAIN, SYNC],
             WRITE,
             ("看哪一处", "look at"),
-            kind="choice",
-            options=[
-                ("采样", "sampling"),
-                ("打分", "scoring"),
-                ("排队", "queue"),
-                ("训练", "training"),
-                ("同步", "sync"),
-            ],
+            kind="hidden",
         )
     ],
     title=(
@@ -248,7 +241,9 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(("采样", "sampling"), place=WRITE),
+        Preset(("打分", "scoring"), place=JUDGE),
         Preset(("排队", "queue"), place=WAIT),
+        Preset(("训练", "training"), place=TRAIN),
         Preset(("权重同步", "weight sync"), place=SYNC),
     ],
     wide=True,

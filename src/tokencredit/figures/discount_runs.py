@@ -79,8 +79,7 @@ FIGURE = Figure(
             0.5,
             terms("discount"),
             "γ",
-            kind="choice",
-            options=[(f"{gamma:g}", f"{gamma:g}") for gamma in GAMMAS],
+            kind="hidden",
         )
     ],
     title=(

@@ -137,12 +137,7 @@ FIGURE = Figure(
             [0, 1, 2],
             0,
             ("怎样对齐", "how it is aligned"),
-            kind="choice",
-            options=[
-                ("正确", "right"),
-                ("没有错开", "no shift"),
-                ("用了输入的掩码", "mask of the inputs"),
-            ],
+            kind="hidden",
         )
     ],
     title=(
@@ -157,7 +152,7 @@ FIGURE = Figure(
     presets=[
         Preset(("正确", "right"), pairing=0),
         Preset(("没有错开", "no shift"), pairing=1),
-        Preset(("掩码错一列", "mask one late"), pairing=2),
+        Preset(("用了输入的掩码", "mask of the inputs"), pairing=2),
     ],
     wide=True,
 )

@@ -83,7 +83,7 @@ def draw(L, rule):
     says = {
         "sampled": L(
             "训练的恰好是抽出来的词元：整个调用，最后的回答，两个结束符。",
-            "Exactly what was sampled is trained: the call, the response, both ends.",
+            "Exactly what was sampled is trained: the call, the answer, each with its end.",
         ),
         "shifted": L(
             "掩码跟着输入走：两段各漏掉第一个词元，却训练了模板的换行。",
@@ -137,13 +137,7 @@ FIGURE = Figure(
             [0, 1, 2, 3],
             0,
             ("训练哪些", "train"),
-            kind="choice",
-            options=[
-                ("抽出来的", "what was sampled"),
-                ("错开一位", "off by one"),
-                ("助手整段", "assistant's part"),
-                ("全部", "everything"),
-            ],
+            kind="hidden",
         )
     ],
     title=(
@@ -160,7 +154,7 @@ FIGURE = Figure(
     presets=[
         Preset(("谁抽的训练谁", "train what was sampled"), rule=0),
         Preset(("掩码错开一位", "a mask off by one"), rule=1),
-        Preset(("助手的整段", "the assistant's whole part"), rule=2),
+        Preset(("助手的整段", "whole assistant messages"), rule=2),
         Preset(("全部都训练", "train everything"), rule=3),
     ],
     wide=True,

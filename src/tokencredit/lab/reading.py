@@ -33,4 +33,4 @@ def spread(numbers: np.ndarray) -> str:
     >>> spread(np.array([0.5, 0.75, 1.0]))
     '0.75 (0.50 to 1.00)'
     """
-    return f"{np.median(numbers):.2f} ({numbers.min():.2f} to {numbers.max():.2f})"
+    return f"{np.median(numbers):z.2f} ({numbers.min():z.2f} to {numbers.max():z.2f})"
