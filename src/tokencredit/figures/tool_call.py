@@ -83,7 +83,7 @@ def draw(L, rule):
     says = {
         "sampled": L(
             "训练的恰好是抽出来的词元：整个调用，最后的回答，两个结束符。",
-            "Exactly what was sampled is trained: the call, the answer, each with its end.",
+            "Exactly what was sampled is trained: call, answer, and the end of each.",
         ),
         "shifted": L(
             "掩码跟着输入走：两段各漏掉第一个词元，却训练了模板的换行。",
