@@ -5,7 +5,7 @@
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
-  const TOLD = 4; // blocks of text that say what an output shows, and are covered with it
+  const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const READ = 0.8; // of its sections, and a chapter counts as read
@@ -170,7 +170,7 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // What tells the answer: the output, what is drawn or checked after it, and up to four
+  // What tells the answer: the output, what is drawn or checked after it, and up to seven
   // blocks of text that say what it shows. An equation, new code or a new section ends it;
   // a check that an equation leads to stays open.
   const telling = (cell) => {
@@ -206,10 +206,11 @@
     says.append(words, more);
     const set = (choice) => { // null: open, -1: shown without a choice
       const open = choice === null;
-      for (const part of answers) {
+      answers.forEach((part, i) => {
         part.classList.toggle("covered", open);
+        part.classList.toggle("behind", open && i > 0);
         part.inert = open;
-      }
+      });
       buttons.forEach((button, i) => {
         button.disabled = !open;
         button.classList.toggle("right", !open && i == answer);

@@ -255,8 +255,8 @@ FIGURE = Figure(
     note=(
         "80 GB 的卡画不下时整幅缩小一半，卡的灰底随之变窄。"
         "没有算激活、logits 和 KV 缓存。",
-        "What does not fit is drawn at half the size, the grey ground of the GPU with "
-        "it. Activations, logits and KV cache are not counted.",
+        "What does not fit is drawn at half scale, and so is the grey box of its "
+        "GPU. Activations, logits and KV cache are not counted.",
     ),
     wide=True,
 )
