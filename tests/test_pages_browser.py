@@ -181,12 +181,17 @@ def test_the_thread_of_a_chapter_stands_in_one_line(folder, page):
             assert thread["x"] + thread["width"] <= width
 
 
+def uncover(page):
+    """Show what predictions cover."""
+    every = "all => all.forEach((e) => e.classList.remove('covered'))"
+    page.eval_on_selector_all(".covered", every)
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_on_a_phone_a_table_of_prose_is_read_without_pushing_it(folder, page, lang):
     for name in ("chapters/14_agents", "chapters/05_critics_gae"):
         opened(page, folder, f"{lang}/{name}", 390, 844)
-        covered = "all => all.forEach((e) => e.classList.remove('covered'))"
-        page.eval_on_selector_all(".covered", covered)
+        uncover(page)
         tables = page.locator("table.told")
         assert tables.count()
         for table in tables.all():
@@ -614,6 +619,7 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
 @pytest.mark.parametrize("name", ["en/chapters/10_dapo", "zh/chapters/14_agents"])
 def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least):
     opened(page, folder, name, width)
+    uncover(page)
     panels = "all => all.map((svg) => svg.getBoundingClientRect().width)"
     widths = page.eval_on_selector_all(".fig > svg", panels)
     assert widths and min(widths) > least, widths
