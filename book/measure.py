@@ -39,6 +39,10 @@ FAST_3G = {  # Chromium's own numbers for Fast 3G
     "uploadThroughput": 750e3 / 8 * 0.9,
 }
 WHOLE = "section { content-visibility: visible !important }"
+UNCOVER = """() => document.querySelectorAll(".covered").forEach(part => {
+  part.classList.remove("covered");
+  part.inert = false;
+})"""
 TEXT = {".html", ".js", ".css", ".svg", ".json"}
 
 
@@ -230,8 +234,9 @@ def visit(
     out.seconds = page.evaluate(timing)
     if not slow:
         page.wait_for_load_state("networkidle")
-    if check:  # the whole page, folded text open, not only what was laid out so far
+    if check:  # the whole page, nothing folded, covered or not laid out so far
         page.add_style_tag(content=WHOLE)
+        page.evaluate(UNCOVER)
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
         )

@@ -181,17 +181,11 @@ def test_the_thread_of_a_chapter_stands_in_one_line(folder, page):
             assert thread["x"] + thread["width"] <= width
 
 
-def uncover(page):
-    """Show what predictions cover."""
-    every = "all => all.forEach((e) => e.classList.remove('covered'))"
-    page.eval_on_selector_all(".covered", every)
-
-
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_on_a_phone_a_table_of_prose_is_read_without_pushing_it(folder, page, lang):
     for name in ("chapters/14_agents", "chapters/05_critics_gae"):
         opened(page, folder, f"{lang}/{name}", 390, 844)
-        uncover(page)
+        page.evaluate(measure.UNCOVER)
         tables = page.locator("table.told")
         assert tables.count()
         for table in tables.all():
@@ -368,6 +362,10 @@ def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, 
     picture = page.locator(".predicted figure").first
     seen = "e => e.checkVisibility({ opacityProperty: true })"
     assert page.locator(".covered figure").count() and not picture.evaluate(seen)
+    behind = page.locator(".covered.behind figure[id]").first
+    assert not behind.is_visible(), "one cover a question"
+    page.evaluate("id => (location.hash = id)", behind.get_attribute("id"))
+    assert behind.is_visible(), "a link shows where it leads"
     page.emulate_media(media="print", reduced_motion="reduce")
     assert picture.evaluate(seen)
     page.emulate_media(media="screen")
@@ -619,7 +617,7 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
 @pytest.mark.parametrize("name", ["en/chapters/10_dapo", "zh/chapters/14_agents"])
 def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least):
     opened(page, folder, name, width)
-    uncover(page)
+    page.evaluate(measure.UNCOVER)
     panels = "all => all.map((svg) => svg.getBoundingClientRect().width)"
     widths = page.eval_on_selector_all(".fig > svg", panels)
     assert widths and min(widths) > least, widths

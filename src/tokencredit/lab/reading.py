@@ -32,5 +32,7 @@ def spread(numbers: np.ndarray) -> str:
 
     >>> spread(np.array([0.5, 0.75, 1.0]))
     '0.75 (0.50 to 1.00)'
+    >>> spread(np.array([-0.5, -0.001, 0.25]))
+    '0.00 (-0.50 to 0.25)'
     """
     return f"{np.median(numbers):z.2f} ({numbers.min():z.2f} to {numbers.max():z.2f})"
