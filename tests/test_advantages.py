@@ -59,11 +59,11 @@ def test_equal_rewards_and_lone_ones_give_exactly_zero(function, value, size, dt
 def test_group_means_are_bit_for_bit_those_of_plain_floats_in_the_batchs_order(pairs):
     rewards, ids = zip(*pairs, strict=True)
     found = group_rewards(torch.tensor(rewards, dtype=F64), torch.tensor(ids))
-    for g, name in enumerate(dict.fromkeys(ids)):
+    for g, name in enumerate(sorted(set(ids))):
         mine = [r for r, i in pairs if i == name]
-        from_first = [r - mine[0] for r in mine]
-        mean = functools.reduce(operator.add, from_first, 0.0) / len(mine)
-        centred = [r - mean for r in from_first]
+        from_lowest = [r - min(mine) for r in mine]
+        mean = functools.reduce(operator.add, from_lowest, 0.0) / len(mine)
+        centred = [r - mean for r in from_lowest]
         squares = functools.reduce(operator.add, [c * c for c in centred], 0.0)
         assert found.centred[found.index == g].tolist() == centred
         std = math.sqrt(squares / max(len(mine) - 1, 1))

@@ -8,7 +8,11 @@ import asyncio
 import itertools
 import json
 import math
+import os
 import re
+import subprocess
+import sys
+import textwrap
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -902,3 +906,20 @@ def test_javascript_outlives_the_event_loop_in_which_it_was_made():
         return javascript("const answer = () => 42")
 
     assert asyncio.run(made()).call("answer") == 42
+
+
+def test_javascript_runs_in_threads_that_know_nothing_of_each_other():
+    """Where a CPU has memory protection keys, as servers do, the second one died."""
+    script = """
+        from threading import Thread
+        from javascript import javascript
+        HOT = "var sum = 0; for (let i = 0; i < 3e6; i++) sum += i % 7; sum"
+        for _ in range(3):
+            thread = Thread(target=lambda: print(javascript(HOT).eval("sum")))
+            thread.start()
+            thread.join()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "book" / "_ext")}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.stdout.split() == [str(sum(i % 7 for i in range(3_000_000)))] * 3

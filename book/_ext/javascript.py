@@ -2,7 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from py_mini_racer import MiniRacer
+from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
+
+# Where a CPU has memory protection keys, V8 locks its memory to the thread that started
+# it and to the children of that thread; any other dies of it (SIGSEGV).
+init_mini_racer(flags=(*DEFAULT_V8_FLAGS, "--no-memory-protection-keys"))
 
 
 def javascript(program: str) -> MiniRacer:

@@ -72,7 +72,11 @@ def top_variance(
     largest = torch.zeros_like(std).scatter_reduce_(
         0, index, rewards.detach().double().abs(), "amax"
     )
-    place = tied_rank(std, ROUNDING * eps * largest).argsort(stable=True)
+    first = torch.full_like(std, len(index)).scatter_reduce_(
+        0, index, torch.arange(len(index), device=index.device).to(std), "amin"
+    )
+    rank = tied_rank(std, ROUNDING * eps * largest)
+    place = (rank * len(index) + first).argsort()
     kept = torch.zeros_like(std, dtype=torch.bool)
     kept[place[: max(1, int(keep * len(std)))]] = True
     return kept[index]

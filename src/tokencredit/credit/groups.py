@@ -13,7 +13,7 @@ from tokencredit.tensors.shapes import GroupIds, PerSequence
 
 
 class Groups(NamedTuple):
-    """Rewards, group by group, in float64; the group that comes first is group 0."""
+    """Rewards, group by group, in float64; the smallest id is group 0."""
 
     index: Tensor  # [B]: which group a sequence belongs to, 0 .. G-1
     size: Tensor  # [G], in float64: a quotient of integers would be float32
@@ -24,24 +24,20 @@ class Groups(NamedTuple):
 def group_rewards(rewards: PerSequence, groups: GroupIds) -> Groups:
     """Means and standard deviations per group, whatever the ids.
 
-    Sums run in float64, in the order of the batch, on rewards measured from the first
-    member of the group. So equal rewards are centred to exactly 0 and have a standard
+    Sums run in float64, in the order of the batch, on rewards measured from the lowest
+    of the group. So equal rewards are centred to exactly 0 and have a standard
     deviation of exactly 0, and every CPU finds the same but for the last bit of a root.
 
     >>> group_rewards(torch.tensor([3.0, 0.1, 1.0]), torch.tensor([7, 2, 7])).std
-    tensor([1.4142, 0.0000], dtype=torch.float64)
+    tensor([0.0000, 1.4142], dtype=torch.float64)
     """
     floats(1, rewards=rewards)
     group_ids(groups, rewards)
     rewards = rewards.detach().double()
     _, index, size = groups.unique(return_inverse=True, return_counts=True)
-    place = torch.arange(len(groups), device=groups.device)
-    first = torch.empty_like(size).scatter_reduce_(
-        0, index, place, "amin", include_self=False
-    )
-    first, order = first.sort()
-    index, size = order.argsort().take(index), size.take(order).double()
-    centred = rewards - rewards.take(first).take(index)
+    size = size.double()
+    lowest = torch.full_like(size, math.inf).scatter_reduce_(0, index, rewards, "amin")
+    centred = rewards - lowest.take(index)
     mean = total(centred, index, size).div_(size)
     require(math.isfinite(mean.sum()), "rewards", "finite", rewards)
     centred.sub_(mean.take(index))
