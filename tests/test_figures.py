@@ -17,6 +17,7 @@ from tokencredit.figures import (
     canvas,
     explore,
     inline_svg,
+    name_ends,
     name_lines,
     show,
 )
@@ -139,6 +140,23 @@ def test_every_panel_names_its_own_lines(loc):
     for panel in panels_of(fig):
         assert re.findall(r">(GRPO|DAPO)<", panel) == ["GRPO", "DAPO"]
         assert panel.count("stroke-dasharray") == 2  # the line and its piece
+
+
+def test_names_at_the_ends_stand_in_their_order_and_apart():
+    fig, ax = canvas(right=1)
+    for end, look in zip((0.5, 0.52, 0.0, 1.0), LEVELS, strict=True):
+        ax.plot([0, 1], [0, end], label=f"to {end}", **look)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    name_ends(ax)
+    (panel,) = panels_of(fig)
+    said = re.findall(r'y="([^"]*)"[^>]*>to ([\d.]+)<', panel)
+    heights = {float(end): float(y) for y, end in said}
+    assert sorted(heights, key=heights.get) == [1.0, 0.52, 0.5, 0.0]  # y points down
+    tall = 72 * (2.5 - 0.25 - 0.42)  # of the panel, in points
+    assert heights[0] - heights[1] == pytest.approx(tall, abs=0.2)
+    assert heights[0.5] - heights[0.52] == pytest.approx(11, abs=0.2)
+    middle = (heights[0.5] + heights[0.52]) / 2
+    assert heights[0] - middle == pytest.approx(0.51 * tall, abs=0.2)
 
 
 def test_a_plot_speaks_the_language_of_the_edition():

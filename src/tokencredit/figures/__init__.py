@@ -15,6 +15,7 @@ from tokencredit.figures._style import (
     LEVELS,
     canvas,
     inline_svg,
+    name_ends,
     name_lines,
     show,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "explore",
     "figure_names",
     "inline_svg",
+    "name_ends",
     "name_lines",
     "show",
     "show_strip",

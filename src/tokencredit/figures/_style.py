@@ -157,6 +157,44 @@ def name_lines(ax: Axes, loc: str = "", ncols: int = 9) -> None:
         )
 
 
+def name_ends(ax: Axes, gap: float = 11.0) -> None:
+    """Name the labelled lines of a panel at their right ends 线尾标名, top to bottom.
+
+    A name stands as near to the height of its end as `gap` allows, behind a piece of its
+    line. Call it when limits and scale are set; ``canvas(right=1.2)`` has room.
+
+    Args:
+        ax: the panel.
+        gap: the least distance between two names, in points.
+    """
+    lines = [x for x in ax.lines if not x.get_label().startswith("_")]
+    box = ax.get_window_extent()
+    ends = [ax.transData.transform(x.get_xydata()[-1])[1] - box.y0 for x in lines]
+    points = 72 / ax.figure.dpi
+    order = np.argsort(ends, kind="stable")
+    for n, y in zip(order, spread_out(np.sort(ends) * points, gap), strict=True):
+        line, y = lines[n], y / points / box.height
+        look = {"color": line.get_color(), "transform": ax.transAxes, "clip_on": False}
+        at, to, text = 1 + np.array([5, 23, 27]) / points / box.width
+        ax.plot([at, to], [y, y], ls=line.get_linestyle(), lw=line.get_lw(), **look)
+        with rc_context(RC):
+            ax.text(text, y, line.get_label(), va="center", fontsize=8, **look)
+
+
+def spread_out(wanted: np.ndarray, gap: float) -> list[float]:
+    """Places at least `gap` apart, least squares from where they were wanted (sorted).
+
+    >>> [float(x) for x in spread_out(np.array([0.0, 1.0, 9.0]), 3)]
+    [-1.0, 2.0, 9.0]
+    """
+    free, n = wanted - gap * np.arange(len(wanted)), len(wanted)
+    means = [
+        max(min(free[j : k + 1].mean() for k in range(i, n)) for j in range(i + 1))
+        for i in range(n)
+    ]
+    return [x + gap * i for i, x in enumerate(means)]
+
+
 def draw_svg(fig: Figure, facecolor: str = "none") -> str:
     """The whole figure as matplotlib itself writes it, the same bytes every time."""
     out = io.StringIO()
