@@ -99,9 +99,26 @@ def test_chinese_words_are_found(root, page, query):
     assert errors == []
 
 
-def test_english_words_are_found(root, page):
-    page.goto(f"{root}en/search.html?q=advantage")
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("advantage", ""),
+        ("importence sampling", "importance sampling"),
+        ("grpp", "grpo"),
+    ],
+)
+def test_english_words_are_found_also_misspelt(root, page, query, meant):
+    page.goto(f"{root}en/search.html?q={query}")
     page.wait_for_selector("#search-results li a")
+    assert page.inner_text("#search-says").endswith(
+        f"for “{meant}”" if meant else "found"
+    )
+
+
+def test_who_finds_nothing_is_led_to_the_glossary(root, page):
+    page.goto(f"{root}zh/search.html?q=qqqqqqqqqqq")
+    page.click("#search-says a")
+    page.wait_for_url("**/zh/book/glossary.html")
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ import pkgutil
 import re
 from pathlib import Path
 
-from generated import Generated
+from generated import Generated, jumps
 from sphinx.application import Sphinx
 
 import tokencredit
-from coursebook.languages import HAN, pick
+from coursebook.languages import HAN, LANGUAGES, pick
 
 TREE = {  # part of the package -> its arrow
     "batch": "在各阶段之间流动的数据 | What walks from stage to stage",
@@ -174,10 +174,9 @@ class ApiReference(Generated):
     """One section per part of the package, in the order of the arrows."""
 
     def markdown(self, lang: str) -> str:
-        text = []
-        for part, names in public().items():
-            if not names:
-                continue
+        parts = {part: names for part, names in public().items() if names}
+        text = [jumps([dict.fromkeys(LANGUAGES, part) for part in parts], lang), ""]
+        for part, names in parts.items():
             for module in ["tokencredit", *modules()[part]]:
                 self.depends_on(source(module))
             text += [f"## {part}", "", pick(TREE[part], lang), "", "```{eval-rst}"]

@@ -20,8 +20,10 @@ from coursebook.pages import chapter_number
 
 WORDS = {  # what the script says
     "found": "找到 {} 处 | {} places found",
-    "none": "没有找到。换一个词，或者看记号与术语。"
-    " | Nothing found. Try another word, or look into the glossary.",
+    "none": "没有找到。换一个词，或者看{}。"
+    " | Nothing found. Try another word, or look into the {}.",
+    "glossary": "记号与术语 | glossary",
+    "instead": "按“{word}”找到 {} 处 | {} places found for “{word}”",
     "all": "全部 {} 处 → | All {} places →",
     "more": "另外 {} 处 | {} more",
     "hits": "最先找到的几处 | First places found",

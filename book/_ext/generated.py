@@ -5,6 +5,7 @@ stay in the one place where they are kept, and nothing generated is committed.
 """
 
 import inspect
+from html import escape
 from pathlib import Path
 
 import editions
@@ -12,8 +13,10 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from coursebook.languages import SOURCE
-from coursebook.pages import headings
+from coursebook.languages import SOURCE, pick
+from coursebook.pages import headings, slug
+
+ON_PAGE = "本页内容 | On this page"
 
 
 class Generated(SphinxDirective):
@@ -48,6 +51,15 @@ class Generated(SphinxDirective):
     def depends_on(self, path: Path | str) -> None:
         """Rebuild the page when `path` changes."""
         self.env.note_dependency(str(path))
+
+
+def jumps(titles: list[dict], lang: str) -> str:
+    """Return links to the sections of a page, where no list of them stands beside."""
+    links = "".join(
+        f'<a href="#{slug(title[SOURCE])}">{escape(title[lang])}</a>'
+        for title in titles
+    )
+    return f'<nav class="jumps" aria-label="{pick(ON_PAGE, lang)}">{links}</nav>'
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

@@ -1,7 +1,7 @@
 """The notation and glossary tables, written from ``book/glossary.yml``."""
 
 from cards import anchor
-from generated import Generated, table
+from generated import Generated, jumps, table
 from sphinx.application import Sphinx
 
 from coursebook.glossary import FILES, read
@@ -16,8 +16,9 @@ class GlossaryTables(Generated):
     def markdown(self, lang: str) -> str:
         self.depends_on(FILES[0])
         others = [other for other in LANGUAGES if other != lang]
-        text = []
-        for group in read()["groups"]:
+        groups = read()["groups"]
+        text = [jumps([group["title"] for group in groups], lang), ""]
+        for group in groups:
             rows = [
                 [
                     f'<span id="{anchor(term["id"])}"></span>**{term[lang]}**',

@@ -103,17 +103,17 @@
     const chapter = page().startsWith("chapters/");
     const parts = all("article > section > section[id]").map((section) => section.id);
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
-    // The open chapter and the title of the next one are in view, or, where its sections
+    // The open chapter and the titles of its neighbours are in view, or, where its sections
     // are too many for that, the current one is in the middle.
     const keepInView = () => {
       const outer = nav.closest(".sidebar-primary-item"), page = nav.querySelector(".here");
       if (!page) return;
       const frame = outer.getBoundingClientRect(), box = page.getBoundingClientRect();
-      const past = Math.min(box.bottom + 60 - frame.bottom, box.top - frame.top);
+      const past = Math.min(box.bottom + 60 - frame.bottom, box.top - 40 - frame.top);
       const at = page.querySelector(".section-nav [aria-current]");
       if (box.height + 60 > frame.height && at)
         outer.scrollTop += top(at) - frame.top - (frame.height - at.offsetHeight) / 2;
-      else if (past > 0 || box.top < frame.top) outer.scrollTop += past;
+      else if (past > 0 || box.top - 40 < frame.top) outer.scrollTop += past;
     };
     const tick = () => {
       for (const link of all("a[data-page]", nav ?? document))

@@ -75,11 +75,53 @@
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
 
+  // How many letters are missing, added, other or exchanged with the next.
+  const slips = (one, other) => {
+    let before, last, row = Array.from({ length: other.length + 1 }, (_, j) => j);
+    for (let i = 1; i <= one.length; i++) {
+      [before, last, row] = [last, row, [i]];
+      for (let j = 1; j <= other.length; j++) {
+        const same = one[i - 1] === other[j - 1];
+        row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same);
+        if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
+          row[j] = Math.min(row[j], before[j - 2] + 1);
+      }
+    }
+    return row.at(-1);
+  };
+
+  // The word of the book that is nearest to a term: of words as near, the most frequent.
+  let vocabulary;
+  const nearest = (term) => {
+    if (!/^[a-z-]{4,}$/.test(term)) return term;
+    if (!vocabulary) {
+      vocabulary = new Map();
+      for (const { sections } of index)
+        for (const word of sections.flatMap(({ low }) => low.join(" ").match(/[a-z][a-z-]{3,}/g) ?? []))
+          vocabulary.set(word, (vocabulary.get(word) ?? 0) + 1);
+    }
+    let best = [term.length < 7 ? 1 : 2, 0, term];
+    for (const [word, count] of vocabulary) {
+      if (Math.abs(word.length - term.length) > best[0]) continue;
+      const far = slips(term, word);
+      if (far < best[0] || (far === best[0] && count > best[1])) best = [far, count, word];
+    }
+    return best[2];
+  };
+
+  // Where nothing is found, the words may be misspelt.
   const search = (query) => {
-    const low = lower(query).trim(), whole = terms(low);
+    const low = lower(query).trim(), found = find(low);
+    if (found.hits.length) return found;
+    const instead = terms(low).map(nearest).join(" ");
+    return { ...find(instead), instead };
+  };
+
+  const find = (low) => {
+    const whole = terms(low);
     const pairs = whole.flatMap((term) =>
       HAN.test(term) && term.length > 2 ? [...term].slice(1).map((c, i) => term[i] + c) : [term]);
-    const find = (wanted) => {
+    const all = (wanted) => {
       const hits = index.flatMap((page) =>
         page.sections
           .map((section) => ({ page, section, points: score(page, section, wanted, low) }))
@@ -87,10 +129,10 @@
       return hits.sort((a, b) => b.points - a.points);
     };
     for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
-      const hits = wanted.length ? find(wanted) : [];
+      const hits = wanted.length ? all(wanted) : [];
       if (hits.length < SOME && wanted.length > 1) {
         const more = new Map(), seen = new Set(hits.map(({ section }) => section));
-        for (const hit of wanted.flatMap((term) => find([term]))) {
+        for (const hit of wanted.flatMap((term) => all([term]))) {
           const sum = more.get(hit.section) ?? { ...hit, points: 0 };
           sum.points += hit.points;
           if (!seen.has(hit.section)) more.set(hit.section, sum);
@@ -162,7 +204,14 @@
   const root = document.documentElement.dataset.content_root;
   const add = (parent, tag, props = {}) =>
     Object.assign(parent.appendChild(document.createElement(tag)), props);
-  const count = (hits) => (hits.length ? WORDS.found.replace("{}", hits.length) : WORDS.none);
+  const report = (says, query, { hits, instead }) => {
+    const [before, after] = WORDS.none.split("{}");
+    const found = instead ? WORDS.instead.replace("{word}", instead) : WORDS.found;
+    says.textContent = query && (hits.length ? found.replace("{}", hits.length) : before);
+    if (!query || hits.length) return;
+    add(says, "a", { href: `${root}book/glossary.html`, textContent: WORDS.glossary });
+    says.append(after);
+  };
   const address = ({ page, section }) =>
     `${root}${page.page}.html${section.anchor && "#" + section.anchor}`;
 
@@ -192,10 +241,11 @@
   const resultsPage = (field) => {
     const says = document.getElementById("search-says"), results = document.getElementById("search-results");
     const show = () => {
-      const query = field.value.trim(), { hits, wanted } = search(query), pages = new Map();
+      const query = field.value.trim(), found = search(query), pages = new Map();
+      const { hits, wanted } = found;
       for (const hit of hits) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
       results.replaceChildren(...[...pages.values()].map((some) => group(some, wanted)));
-      says.textContent = query && count(hits);
+      report(says, query, found);
     };
     field.value = new URLSearchParams(location.search).get("q") ?? "";
     field.addEventListener("input", () => {
@@ -233,7 +283,8 @@
     const defines = (query) => ({ page, section }) =>
       page.page.endsWith("glossary") && section.low[2].split("\n").includes(query);
     const show = () => {
-      const query = field.value.trim(), { hits, wanted } = search(query), seen = {};
+      const query = field.value.trim(), found = search(query), seen = {};
+      const { hits, wanted } = found;
       const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
       const definition = hits.find(defines(lower(query)));
       const others = best.filter((hit) => hit !== definition);
@@ -252,7 +303,7 @@
       }
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
-      says.textContent = query && count(hits);
+      report(says, query, found);
       says.classList.toggle("none", !hits.length);
       box.hidden = !query;
       field.ariaExpanded = String(hits.length > 0);

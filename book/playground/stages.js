@@ -11,16 +11,20 @@ const dialsOf = (parts, { f, ...given }) => ({ ...parts[f].dials, ...given });
 const backwards = (tokens) => tokens.slice().reverse();
 const TINY = 2 ** -511;
 
-// Sizes, sums and deviations per group. Measured from one member, equal rewards are
+// Sizes, sums and deviations per group. Measured from the lowest, equal rewards are
 // centred to exactly 0.
 function groupRewards(rewards, groups, members) {
   const of = new Map(), centred = [];
   for (const i of members) {
-    const g = of.get(groups[i]) ?? { size: 0, from: rewards[i], sum: 0, squares: 0 };
+    const g = of.get(groups[i]) ?? { size: 0, from: Infinity, sum: 0, squares: 0 };
     of.set(groups[i], g);
+    g.from = Math.min(g.from, rewards[i]);
+    g.size++;
+  }
+  for (const i of members) {
+    const g = of.get(groups[i]);
     centred[i] = rewards[i] - g.from;
     g.sum += centred[i];
-    g.size++;
   }
   for (const i of members) {
     const g = of.get(groups[i]);

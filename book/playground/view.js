@@ -82,11 +82,13 @@ const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
 
 function build() {
   const story = ({ id, title }) => `<li><button data-story="${id}">${title}</button></li>`;
+  const tale = ({ id, title }, n) => option(id, `${n + 1}/${STORIES.length} ${title}`);
   const sign = (kind, text) => `<span class="pg-sign ${kind}">${ui(text)}</span>`;
   const python = (side) =>
     `<button class="pg-python" data-side="${side}">${ui("copy_python")}: ${side}</button>`;
   root.innerHTML = `
-<nav class="pg-stories" aria-label="${ui("stories")}"><ol>${each(STORIES, story)}</ol></nav>
+<nav class="pg-stories" aria-label="${ui("stories")}"><ol>${each(STORIES, story)}</ol>
+  <select class="pg-tales" aria-label="${ui("stories")}">${each(STORIES, tale)}</select></nav>
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
@@ -165,6 +167,7 @@ function showStory() {
     const strip = button.closest("ol");
     if (here) strip.scrollLeft = button.offsetLeft - strip.offsetLeft - 40;
   }
+  $(".pg-tales").value = story.id; // the list, where there is no room for it
   $(".pg-head h2").textContent = story.title;
   $(".pg-watch").textContent = story.watch;
   $(".pg-why p").innerHTML =

@@ -160,8 +160,8 @@ def name_lines(ax: Axes, loc: str = "", ncols: int = 9) -> None:
 def name_ends(ax: Axes, gap: float = 11.0) -> None:
     """Name the labelled lines of a panel at their right ends 线尾标名, top to bottom.
 
-    A name stands as near to the height of its end as `gap` allows, behind a piece of its
-    line. Call it when limits and scale are set; ``canvas(right=1.2)`` has room.
+    A name stands as near to the height of its end as `gap` allows, behind a piece of
+    its line. Call it when limits and scale are set; ``canvas(right=1.2)`` has room.
 
     Args:
         ax: the panel.
