@@ -17,7 +17,7 @@ RESPONSES, TOKENS = 8192, 1000  # of an iteration, and of a response on average
 NUMBER, HALF = 4, 2  # bytes of an id, a log-prob or a reward; of a weight in bf16
 WEIGHTS = 7e9
 WRITE, JUDGE, WAIT, TRAIN, SYNC = range(5)
-NONE = "\u00a0"  # of an empty cell
+NONE = "·"  # of a cell that nobody has filled yet
 SIGNS = task("signs")
 
 
@@ -86,7 +86,7 @@ def path(L, place):
 
 
 def cells(words, known, hot, push=None):
-    """A cell per number: amber if it is handed over now, empty before it is known."""
+    """A cell per number: amber if it is handed over now, a dot before it is known."""
     look = "plain" + " sel" * hot
     return [
         chip(word if known else NONE, push=p if known else 0, trained=False, look=look)
