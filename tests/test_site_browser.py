@@ -103,7 +103,7 @@ def test_chinese_words_are_found(root, page, query):
     ("query", "meant"),
     [
         ("advantage", ""),
-        ("importence sampling", "importance sampling"),
+        ("entropy colapse", "entropy collapse"),
         ("grpp", "grpo"),
     ],
 )
@@ -113,6 +113,20 @@ def test_english_words_are_found_also_misspelt(root, page, query, meant):
     assert page.inner_text("#search-says").endswith(
         f"for “{meant}”" if meant else "found"
     )
+
+
+@pytest.mark.parametrize("name", ["glossary", "api"])
+def test_a_long_list_begins_with_links_to_its_sections_on_a_phone(root, browser, name):
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{root}zh/book/{name}.html")
+    links = page.locator(".jumps a")
+    targets = [link.get_attribute("href") for link in links.all()]
+    sections = page.locator("article section section[id]").all()
+    assert len(targets) > 5
+    assert set(targets) <= {f"#{one.get_attribute('id')}" for one in sections}
+    assert links.last.bounding_box()["y"] < page.locator("h2").first.bounding_box()["y"]
+    context.close()
 
 
 def test_who_finds_nothing_is_led_to_the_glossary(root, page):

@@ -174,9 +174,10 @@ class ApiReference(Generated):
     """One section per part of the package, in the order of the arrows."""
 
     def markdown(self, lang: str) -> str:
-        parts = {part: names for part, names in public().items() if names}
-        text = [jumps([dict.fromkeys(LANGUAGES, part) for part in parts], lang), ""]
-        for part, names in parts.items():
+        text = []
+        for part, names in public().items():
+            if not names:
+                continue
             for module in ["tokencredit", *modules()[part]]:
                 self.depends_on(source(module))
             text += [f"## {part}", "", pick(TREE[part], lang), "", "```{eval-rst}"]
@@ -185,7 +186,16 @@ class ApiReference(Generated):
         return "\n".join(text)
 
 
+class ApiJumps(Generated):
+    """Links to the parts of the package."""
+
+    def markdown(self, lang: str) -> str:
+        parts = [part for part, names in public().items() if names]
+        return jumps([dict.fromkeys(LANGUAGES, part) for part in parts], lang)
+
+
 def setup(app: Sphinx) -> dict:
+    app.add_directive("api-jumps", ApiJumps)
     app.add_directive("api-reference", ApiReference)
     app.connect("autodoc-process-docstring", plain_prose, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

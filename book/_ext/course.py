@@ -110,7 +110,11 @@ def in_pieces(title: nodes.title) -> None:
         named = pieces(title.astext())
         title.clear()
         for piece, space in named:
-            title += [nodes.inline("", piece, classes=["piece"]), nodes.Text(space)]
+            part = nodes.inline(classes=["piece"])
+            for n, text in enumerate(re.split(r"(\w+-\w+)", piece)):
+                text = nodes.Text(text)
+                part += nodes.inline("", "", text, classes=["whole"]) if n % 2 else text
+            title += [part, nodes.Text(space)]
 
 
 def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
@@ -154,7 +158,7 @@ class ChapterHead(SphinxTransform):
         lang = self.config.edition
         needs = [
             (
-                f"{n} {rows[n][lang]}",
+                f"{n}\u00a0{rows[n][lang]}",
                 f"{Path(found[n]).name}.html" if n in found else "",
             )
             for n in rows[number].get("needs", [])

@@ -16,9 +16,8 @@ class GlossaryTables(Generated):
     def markdown(self, lang: str) -> str:
         self.depends_on(FILES[0])
         others = [other for other in LANGUAGES if other != lang]
-        groups = read()["groups"]
-        text = [jumps([group["title"] for group in groups], lang), ""]
-        for group in groups:
+        text = []
+        for group in read()["groups"]:
             rows = [
                 [
                     f'<span id="{anchor(term["id"])}"></span>**{term[lang]}**',
@@ -34,6 +33,15 @@ class GlossaryTables(Generated):
         return "\n".join(text)
 
 
+class GlossaryJumps(Generated):
+    """Links to the groups."""
+
+    def markdown(self, lang: str) -> str:
+        self.depends_on(FILES[0])
+        return jumps([group["title"] for group in read()["groups"]], lang)
+
+
 def setup(app: Sphinx) -> dict:
+    app.add_directive("glossary-jumps", GlossaryJumps)
     app.add_directive("glossary-tables", GlossaryTables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -109,11 +109,14 @@
     return best[2];
   };
 
-  // Where nothing is found, the words may be misspelt.
+  // A word that the book does not have may be misspelt.
   const search = (query) => {
-    const low = lower(query).trim(), found = find(low);
-    if (found.hits.length) return found;
-    const instead = terms(low).map(nearest).join(" ");
+    const low = lower(query).trim(), asked = terms(low);
+    const there = (term) => index.some(({ sections }) =>
+      sections.some(({ low }) => low.some((text) => places(text, term).length)));
+    const meant = asked.map((term) => (there(term) ? term : nearest(term)));
+    if (meant.join() === asked.join()) return find(low);
+    const instead = meant.join(" ");
     return { ...find(instead), instead };
   };
 

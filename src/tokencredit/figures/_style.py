@@ -103,7 +103,7 @@ def canvas(
         ``fig, ax`` for one panel, ``fig, axes`` (an array as `plt.subplots` gives it)
         for several.
     """
-    width = width or (4.4 if cols == 1 else 3.4)
+    width = width or (3.75 if cols == 1 else 3.4)
     height = height or 2.5
     axes = np.empty((rows, cols), dtype=object)
     with rc_context(RC):

@@ -220,7 +220,7 @@ FIGURE = Figure(
         Dial(
             "place",
             [WRITE, JUDGE, WAIT, TRAIN, SYNC],
-            WRITE,
+            TRAIN,
             ("看哪一处", "look at"),
             kind="hidden",
         )

@@ -154,7 +154,8 @@ def draw(L, right, others, drift):
 
 def moral(L, right, others, numbers):
     """What to look at in this state, in one sentence."""
-    (alike, _), (_, whole) = numbers[2:]
+    (alike, tokens), (_, whole) = numbers[2:]
+    clipped = any(abs(p) < 1e-9 for p in tokens)  # some, for all are dealt with first
     if not alike[0]:
         return L(
             "大家得分一样，没有可比的，GRPO 和 GSPO 一个词元也不推。",
@@ -165,6 +166,11 @@ def moral(L, right, others, numbers):
             "数据旧了，GSPO 的比率出了界，整条回答都停下；GRPO 只停下出界的词元。",
             "Stale data: GSPO's one ratio stops every token, GRPO's ratios only some.",
         )
+    if not right and clipped:
+        return L(
+            "只错了最后一位：PPO 把责任算在它头上，GRPO 算在所有没出界的词元头上。",
+            "One digit is wrong: PPO blames it, GRPO blames all that are not clipped.",
+        )
     if not right:
         return L(
             "只错了最后一位：PPO 把责任算在它头上，GRPO 和 GSPO 算在所有词元头上。",
@@ -174,6 +180,11 @@ def moral(L, right, others, numbers):
         return L(
             "独自答对：和同组相比，它得到的功劳最大。",
             "The only correct one: compared with its group, it earns the most.",
+        )
+    if clipped:
+        return L(
+            "PPO 认得出哪几个词元改变了胜算；GRPO 只停下出界的，其余同样对待。",
+            "PPO alone tells tokens apart; GRPO only stops those that are clipped.",
         )
     return L(
         "PPO 认得出哪几个词元改变了胜算，另外三种给所有词元同样的功劳。",

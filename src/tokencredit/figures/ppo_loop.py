@@ -333,7 +333,7 @@ FIGURE = Figure(
         Dial(
             "step",
             [*range(LAST + 1)],
-            0,
+            2,
             ("一次迭代", "one iteration"),
             "",
             kind="time",
