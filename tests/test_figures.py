@@ -87,7 +87,7 @@ def test_an_inlined_plot_follows_the_theme_and_keeps_to_itself(plot):
     html = inline_svg(svg, 'a "line" & dots', "fig-1")
     assert html.startswith(
         '<div class="fig" role="img" aria-label="a &quot;line&quot; &amp; dots" '
-        'style="--wide:316.8"><svg'
+        'style="--wide:270"><svg'
     )
     assert "var(--fig-green)" in html
     assert not re.search(r"#[0-9a-f]{6}|<style|font-family|xlink", html)

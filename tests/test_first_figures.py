@@ -116,5 +116,9 @@ def test_what_the_start_page_says_of_a_state_holds_in_each():
             assert grpo[0] == max(hero.rows(1, n, drift)[2][0][0] for n in range(8))
         else:
             assert right and 0 < others < 7
+        if "clipped" in words:
+            assert live[2] < hero.COUNT
+        elif not words.startswith(("Stale", "The only")):
+            assert live[2] in (0, hero.COUNT)
         said.add(words)
-    assert len(said) == 5
+    assert len(said) == 7

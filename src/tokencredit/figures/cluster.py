@@ -220,7 +220,7 @@ FIGURE = Figure(
         Dial(
             "place",
             [WRITE, JUDGE, WAIT, TRAIN, SYNC],
-            TRAIN,
+            WRITE,
             ("看哪一处", "look at"),
             kind="hidden",
         )

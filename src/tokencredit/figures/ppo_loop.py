@@ -333,7 +333,7 @@ FIGURE = Figure(
         Dial(
             "step",
             [*range(LAST + 1)],
-            2,
+            0,
             ("一次迭代", "one iteration"),
             "",
             kind="time",
