@@ -293,6 +293,8 @@ def test_the_key_to_the_end_leads_to_the_end(folder, page):
     before = page.evaluate(whole)
     page.wait_for_timeout(300)
     assert page.evaluate(whole) == before
+    wraps = "getComputedStyle(document.querySelector('article p')).whiteSpace"
+    assert page.evaluate(wraps) == "normal"
 
 
 LOST = """() => [...document.querySelectorAll(".kept:not(.long)")].filter((kept) => {

@@ -113,7 +113,9 @@ def in_pieces(title: nodes.title) -> None:
             part = nodes.inline(classes=["piece"])
             for n, text in enumerate(re.split(r"(\w+-\w+)", piece)):
                 text = nodes.Text(text)
-                part += nodes.inline("", "", text, classes=["whole"]) if n % 2 else text
+                part += (
+                    nodes.inline("", "", text, classes=["unbroken"]) if n % 2 else text
+                )
             title += [part, nodes.Text(space)]
 
 

@@ -136,7 +136,7 @@
       link?.closest("li")?.classList.add("now");
       link?.setAttribute("aria-current", "location");
       keepInView();
-      place?.replaceChildren(link?.textContent ?? "");
+      place?.replaceChildren(link ? plain(link) : "");
       const part = now?.closest("article > section > section");
       if (!chapter || !part || seen.has(part.id)) return;
       seen.add(part.id);
@@ -306,14 +306,18 @@
     if (target?.matches(".cell")) target.querySelector("details.hide")?.setAttribute("open", "");
   };
 
-  // A link that is only a formula needs words for a screen reader: its TeX.
+  // What an element says, with a formula as its TeX.
+  const plain = (element) => {
+    const copy = element.cloneNode(true);
+    for (const math of all(".katex", copy))
+      math.replaceWith(math.querySelector("annotation").textContent);
+    return copy.textContent.trim();
+  };
+
+  // A link that is only a formula needs words for a screen reader.
   const nameFormulas = () => {
-    for (const link of all("a:is([data-xp], .term):has(.katex)")) {
-      const copy = link.cloneNode(true);
-      for (const math of all(".katex", copy))
-        math.replaceWith(math.querySelector("annotation").textContent);
-      link.setAttribute("aria-label", copy.textContent.trim());
-    }
+    for (const link of all("a:is([data-xp], .term):has(.katex)"))
+      link.setAttribute("aria-label", plain(link));
   };
 
   // Only a box that really scrolls is a stop for the Tab key, and it fades out where more
