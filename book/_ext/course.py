@@ -113,9 +113,9 @@ def in_pieces(title: nodes.title) -> None:
             part = nodes.inline(classes=["piece"])
             for n, text in enumerate(re.split(r"(\w+-\w+)", piece)):
                 text = nodes.Text(text)
-                part += (
-                    nodes.inline("", "", text, classes=["unbroken"]) if n % 2 else text
-                )
+                if n % 2:
+                    text = nodes.inline("", "", text, classes=["unbroken"])
+                part += text
             title += [part, nodes.Text(space)]
 
 
