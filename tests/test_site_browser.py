@@ -125,7 +125,8 @@ def test_a_long_list_begins_with_links_to_its_sections_on_a_phone(root, browser,
     sections = page.locator("article section section[id]").all()
     assert len(targets) > 5
     assert set(targets) <= {f"#{one.get_attribute('id')}" for one in sections}
-    assert links.last.bounding_box()["y"] < page.locator("h2").first.bounding_box()["y"]
+    heading = page.locator("article h2").first
+    assert links.last.bounding_box()["y"] < heading.bounding_box()["y"]
     context.close()
 
 
