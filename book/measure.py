@@ -233,7 +233,7 @@ def visit(
     timing = "performance.getEntriesByType('navigation')[0].loadEventStart / 1000"
     out.seconds = page.evaluate(timing)
     if not slow:
-        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(500)  # what a page would ask for after its load
     if check:  # the whole page, nothing folded, covered or not laid out so far
         page.add_style_tag(content=WHOLE)
         page.evaluate(UNCOVER)

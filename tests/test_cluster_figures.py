@@ -21,11 +21,36 @@ def test_every_plan_uses_every_response_once_per_epoch(part, cards, size, epochs
 def test_the_batch_of_the_chapter_in_the_words_of_three_libraries():
     """512 prompts, 16 responses, 2048 an update, 8 cards of 8: by hand."""
     assert batch_steps.plan(2048, 8, 8, 1) == (4, 32, 1)
-    words = batch_steps.settings(2048, 8, 8, 1)
+    words = batch_steps.settings(512, 16, 2048, 8, 8, 1)
     assert words["TRL"]["gradient_accumulation_steps"] == 32
     assert words["TRL"]["steps_per_generation"] == 128
     assert words["verl"]["ppo_mini_batch_size"] == 128  # prompts
     assert words["OpenRLHF"]["train.batch_size"] == 2048  # responses
+
+
+@pytest.mark.parametrize(
+    ("group", "verl", "per_generation"), [(8, 256, 64), (16, 128, 128), (32, 64, 256)]
+)
+def test_the_options_follow_the_group(group, verl, per_generation):
+    """2048 responses an update: 256 groups of 8, 64 of 32; TRL takes 512 G / 64 rows."""
+    words = batch_steps.settings(512, group, 2048, 8, 8, 1)
+    assert words["verl"]["ppo_mini_batch_size"] == verl
+    assert words["TRL"]["gradient_accumulation_steps"] == 32
+    assert words["TRL"]["steps_per_generation"] == per_generation
+    assert words["OpenRLHF"]["train.batch_size"] == 2048
+
+
+@pytest.mark.parametrize(
+    ("batch", "what"),
+    [
+        ((192, 16, 2048, 8, 8, 1), "into updates"),  # 1.5 updates
+        ((512, 16, 2048, 24, 8, 1), "into passes"),
+        ((512, 24, 2048, 8, 8, 1), "into groups"),  # 6 updates, 85.3 groups in each
+    ],
+)
+def test_what_does_not_divide_is_refused(batch, what):
+    with pytest.raises(ValueError, match=what):
+        batch_steps.settings(*batch)
 
 
 def test_the_handovers_are_counted_in_bytes():

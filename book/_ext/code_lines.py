@@ -1,15 +1,19 @@
-"""Lines of code in museum and symptoms: each an element with its indentation.
+"""Lines of code: each an element with its indentation.
 
-On a phone such a line breaks, and goes on set in under itself (``book.css``): what is
-wrong in it often stands at its end.
+Where a line is too long for the page it breaks, and goes on set in under itself
+(``book.css``): what matters in it often stands at its end. Outputs keep their columns.
 """
 
 import re
 
 from sphinx.application import Sphinx
 
-PAGES = ("book/errata", "book/symptoms")
-BLOCK = re.compile(r"(<pre><span></span>)(.*?)\n(</pre>)", re.S)
+PAGES = ("chapters/", "book/")
+BLOCK = re.compile(
+    r'(<div class="(?!output)[^"]*"><div class="highlight"><pre><span></span>)'
+    r"(.*?)\n(</pre>)",
+    re.S,
+)
 
 
 def line(html: str) -> str:
@@ -26,7 +30,7 @@ def line(html: str) -> str:
 
 def split(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
     """Split the code of the pages where it breaks."""
-    if page in PAGES:
+    if page.startswith(PAGES):
         context["body"] = BLOCK.sub(
             lambda found: (
                 found[1] + "".join(map(line, found[2].split("\n"))) + found[3]

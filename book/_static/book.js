@@ -8,6 +8,7 @@
   const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
+  const SLOW = 300; // ms to lay out a section: one that takes longer is laid out when read
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -162,11 +163,22 @@
     look();
   };
 
-  // Sections are laid out as they come near, so the end of the page moves away from who
-  // goes there; first the whole page is laid out.
-  addEventListener("keydown", ({ key }) => {
-    if (key === "End") document.documentElement.classList.add("whole");
-  });
+  // Sections are laid out as they come near. Once the reader asks for nothing, each is laid
+  // out for a moment, and the browser remembers its height: the page has its true length,
+  // and who goes far finds the place where it was. A slow machine leaves it at that.
+  const measureParts = () => {
+    const idle = window.requestIdleCallback ?? setTimeout; // Safari has none
+    const next = ([part, ...others]) => {
+      if (!part) return;
+      const began = performance.now();
+      part.classList.add("laid-out");
+      requestAnimationFrame(() => requestAnimationFrame(() => {
+        part.classList.remove("laid-out");
+        if (performance.now() - began < SLOW) idle(() => next(others));
+      }));
+    };
+    idle(() => next(all("article > section > section")));
+  };
 
   // ---- predictions ----------------------------------------------------------------------
 
@@ -449,4 +461,5 @@
     keepPlace();
     follow();
   });
+  addEventListener("load", measureParts);
 })();

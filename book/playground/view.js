@@ -175,7 +175,7 @@ function showStory() {
   for (const figure of $$("[data-chart]")) {
     const place = story.charts.indexOf(figure.dataset.chart);
     figure.classList.toggle("pg-big", place >= 0);
-    figure.style.order = place >= 0 ? place - 2 : "";
+    figure.style.order = place >= 0 ? place - 9 : "";
   }
   const asks = WORDS.ask[state.task] ?? [];
   $(".pg-prompts").innerHTML = each(asks, (text) => `<button>${text}</button>`);

@@ -1,11 +1,14 @@
 """Words of a figure in every language of the book, and the errors that name it."""
 
+import re
+
 from coursebook import languages
 
 LANGUAGES = tuple(languages.LANGUAGES)
 """The languages of the book; words are tuples in this order."""
 
 SOURCE = LANGUAGES.index(languages.SOURCE)
+APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_]|\s|$)")
 Words = tuple[str, ...]
 
 
@@ -28,9 +31,11 @@ class Language:
     Args:
         name: one of `LANGUAGES`.
 
+    An apostrophe is typed straight and set as print sets it.
+
     >>> L = Language("en")
-    >>> L("比率", "ratio"), L(("比率", "ratio"))
-    ('ratio', 'ratio')
+    >>> L("比率", "ratio"), L(("策略的比率", "the policy's ratio"))
+    ('ratio', 'the policy’s ratio')
     """
 
     def __init__(self, name: str):
@@ -41,4 +46,5 @@ class Language:
         if len(words) == 1 and isinstance(words[0], tuple):
             (words,) = words
         check(words)
-        return words[self.index] if self.index < len(words) else words[SOURCE]
+        said = words[self.index] if self.index < len(words) else words[SOURCE]
+        return APOSTROPHE.sub("’", said)

@@ -26,21 +26,35 @@ def plan(part, cards, size, epochs):
     return epochs * (ALL // part), part // (cards * size), 1
 
 
-def settings(part, cards, size, epochs):
-    """The same plan in the words of three libraries: name -> options.
+def settings(prompts, group, part, cards, size, epochs):
+    """A batch in the words of three libraries 三个库的选项: name -> options.
 
-    Prompts and group size have names, too, which do not depend on the plan.
+    Args:
+        prompts: prompts of an iteration.
+        group: responses to a prompt.
+        part, cards, size, epochs: as in `plan`.
+
+    Raises:
+        ValueError: if something does not divide.
     """
-    _, passes, _ = plan(part, cards, size, epochs)
+    responses = prompts * group
+    for whole, by, what in (
+        (responses, part, "an iteration into updates"),
+        (part, cards * size, "an update into passes of all cards"),
+        (part, group, "an update into groups, which verl counts"),
+    ):
+        if whole % by:
+            raise ValueError(f"{whole} is not a multiple of {by}: {what}")
+    passes = part // (cards * size)
     return {
         "TRL": {
             "per_device_train_batch_size": size,
             "gradient_accumulation_steps": passes,
-            "steps_per_generation": passes * (ALL // part),
+            "steps_per_generation": passes * responses // part,
             "num_iterations": epochs,
         },
         "verl": {
-            "ppo_mini_batch_size": part // GROUP,
+            "ppo_mini_batch_size": part // group,
             "ppo_micro_batch_size_per_gpu": size,
             "ppo_epochs": epochs,
         },
@@ -89,9 +103,10 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
+    named = settings(PROMPTS, GROUP, part, cards, size, epochs)
     words = [
         caption(f"{name}: " + ", ".join(f"{k} {v}" for k, v in options.items()))
-        for name, options in settings(part, cards, size, epochs).items()
+        for name, options in named.items()
     ]
     return scene(
         stack(plot, *words),
