@@ -540,6 +540,17 @@ def test_a_word_that_is_nowhere_gets_an_answer_in_the_dialog(folder, page):
     assert page.locator("#search-hits a").count() == 0
 
 
+def test_the_dialog_says_which_words_it_looked_for_instead(folder, page):
+    opened(page, folder, "en/book/errata")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("entropy colapse")
+    says = page.locator(".search-hits p")
+    says.wait_for(state="visible")
+    assert "“entropy collapse”" in says.inner_text()
+    hits = page.locator("#search-hits").bounding_box()
+    assert says.bounding_box()["y"] < hits["y"]
+
+
 @pytest.mark.parametrize("quantity", QUANTITIES)
 def test_the_symptoms_of_one_quantity_are_found_without_a_script(
     folder, browser, quantity

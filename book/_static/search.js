@@ -266,8 +266,8 @@
 
   const dialog = (field) => {
     const form = field.form, box = document.createElement("div");
-    const list = add(box, "div", { id: "search-hits", role: "listbox", ariaLabel: WORDS.hits });
     const says = add(box, "p", { role: "status" });
+    const list = add(box, "div", { id: "search-hits", role: "listbox", ariaLabel: WORDS.hits });
     box.className = "search-hits";
     form.after(box);
     Object.assign(field, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: "false" });
@@ -307,7 +307,7 @@
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
       report(says, query, found);
-      says.classList.toggle("none", !hits.length);
+      says.classList.toggle("shown", !hits.length || Boolean(found.instead));
       box.hidden = !query;
       field.ariaExpanded = String(hits.length > 0);
       go(-1);

@@ -240,7 +240,7 @@ def draw_arms(L, plot, frame, shown):
     names = [word.strip("[]") for word in said[:2]]
     chances = {
         "phoenix": L("总是 0.15", "always 0.15"),
-        "dragon": L("1，机会 25%", "1, in 25% of cases"),
+        "dragon": L("1，概率 25%", "1, in 25% of cases"),
     }
     for x, name in zip((0.3, 5.2), names, strict=True):
         chosen = f"[{name}]" in said
@@ -296,13 +296,15 @@ def act(L, frame):
 def turns(L, frames, step, worth, largest):
     """A row per turn: the actions of its response, and its own reward at the end."""
     found, last = [], frames[step]
-    idle = "" if last["terminated"] or last["truncated"] else "–"  # still to come
+    over = last["terminated"] or last["truncated"]
+    rest = L("不再需要", "not needed") if over else "\u00a0"
+    idle = "" if over else "–"  # still to come
     for turn in range(1, TURNS + 1):
         mine = [frame for frame in frames[1 : step + 1] if frame["turn"] == turn]
         words = "   ".join(act(L, frame) for frame in mine)
         paid = sum(frame["reward"] for frame in mine)
         token = chip(
-            words or "\u00a0",
+            words or rest,
             credit=shade(worth, largest) if mine else 0.0,
             trained=bool(mine),
             look="" if mine else "plain",
