@@ -32,7 +32,7 @@ def test_the_batch_of_the_chapter_in_the_words_of_three_libraries():
     ("group", "verl", "per_generation"), [(8, 256, 64), (16, 128, 128), (32, 64, 256)]
 )
 def test_the_options_follow_the_group(group, verl, per_generation):
-    """2048 responses an update: 256 groups of 8, 64 of 32; TRL takes 512 G / 64 rows."""
+    """2048 responses an update: 256 groups of 8, 64 of 32; TRL takes 512 G / 64."""
     words = batch_steps.settings(512, group, 2048, 8, 8, 1)
     assert words["verl"]["ppo_mini_batch_size"] == verl
     assert words["TRL"]["gradient_accumulation_steps"] == 32

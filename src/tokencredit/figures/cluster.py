@@ -142,7 +142,7 @@ def draw(L, place):
     says = (
         L(
             "交出编号和对数概率。两个引擎算出的概率不完全一样，所以 μ 不等于 π。",
-            "It hands over ids and log-probs. The engines compute differently: μ is not π.",
+            "It hands over ids and log-probs. Engines compute differently: μ is not π.",
         ),
         L(
             "只看文字打分。分数要跟着编号走，文字不能再编码成编号去训练。",
