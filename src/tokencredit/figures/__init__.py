@@ -8,6 +8,7 @@ course's style. Files whose name begins with an underscore are no figures.
 """
 
 from explorer import FigureError, Strip, show_strip
+from tokencredit.figures._dumbbells import dumbbells
 from tokencredit.figures._explore import explore, figure_names
 from tokencredit.figures._strip import strip_of
 from tokencredit.figures._style import (
@@ -28,6 +29,7 @@ __all__ = [
     "FigureError",
     "Strip",
     "canvas",
+    "dumbbells",
     "explore",
     "figure_names",
     "inline_svg",
