@@ -21,6 +21,14 @@ EDGES = """() => {
 CODE = "article pre:not(.cell_output pre)"
 CUT = """(which) => [...document.querySelectorAll(which ?? "article pre")]
   .filter((pre) => pre.scrollWidth > pre.clientWidth).map((pre) => pre.innerText)"""
+OUTSIDE = """() => [...document.querySelectorAll(".fig svg")].flatMap((plot) => {
+  const { left, right, top, bottom } = plot.getBoundingClientRect();
+  return [...plot.querySelectorAll("text")].filter((words) => {
+    const box = words.getBoundingClientRect();
+    return box.left < left - 2 || box.right > right + 2 || box.top < top - 2
+      || box.bottom > bottom + 2;
+  }).map((words) => words.textContent);
+})"""
 LINES = """() => [...document.querySelectorAll("article table.table :is(td, th)")]
   .map((cell) => {
     const text = document.createRange(), { lineHeight } = getComputedStyle(cell);
@@ -145,6 +153,14 @@ def test_on_a_phone_the_dials_stay_beside_the_drawing_that_they_turn(
             assert 0 < box["y"] and box["y"] + box["height"] <= SCREEN + 1
             stays += box["y"] < live.bounding_box()["y"] + live.bounding_box()["height"]
     assert stays  # some drawing is higher than the screen, and its dials over it
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_no_word_of_a_plot_stands_outside_its_panel(folder, page, lang):
+    for file in sorted((folder / lang / "chapters").glob("*.html")):
+        opened(page, folder, f"{lang}/chapters/{file.stem}", 390)
+        page.wait_for_function("document.fonts.ready.then(() => true)")
+        assert page.evaluate(OUTSIDE) == [], file.stem
 
 
 @pytest.mark.parametrize("width", [390, 1440])

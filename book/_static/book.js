@@ -92,6 +92,7 @@
       sessionStorage.removeItem("place");
     } catch { /* off */ }
     if (stored?.[0] !== page()) return;
+    document.documentElement.classList.add("placed"); // nothing flashes: it is the same place
     const go = () => goTo(stored[1]);
     go();
     if (document.readyState != "complete") addEventListener("load", go);

@@ -322,9 +322,6 @@ class Painter:
                     face = mix(face, "#ffffff", strength)
                     edge = palette()["old"] if TONES.keys() & kinds else "none"
                     self.box(px, py, pw, ph, face, edge, z=1, lw=0.6)
-                if "lit" in kinds:
-                    first = pw / max(1, value(part, "--n"))
-                    self.box(px, py, first, ph, palette()["mark"], z=1)
                 self.text(px + pw / 2, py + ph / 2, words_of(part), 11, ha="center")
             elif "arrow" in kinds:
                 self.arrow(kinds, px, py, pw, ph)

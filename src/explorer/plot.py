@@ -140,7 +140,7 @@ class Plot:
         Args:
             words: in its middle.
             cells: how many equal cells it is cut into from left to right; with `look`
-                "whole" the last ends at the edge, with "whole lit" the first is amber.
+                "whole" the last ends at the edge.
         """
         style = self._box(x0, x1, y0, y1) + (f";--n:{cells}" if cells > 1 else "")
         cut = " cells" * (cells > 1)

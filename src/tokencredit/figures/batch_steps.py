@@ -70,7 +70,8 @@ def draw(L, part, cards, size, epochs):
     updates, passes, _ = plan(part, cards, size, epochs)
     update = "updates" if updates > 1 else "update"
     plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
-    plot.area(0, 12, 5.3, 6.3, "ink whole lit", cells=updates)
+    plot.area(0, 12, 5.3, 6.3, "ink whole", cells=updates)
+    plot.area(0, 12 / updates - 0.2, 5.05, 5.2, "sel")  # what the next bar cuts
     plot.text(
         0,
         6.8,
@@ -81,7 +82,8 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 2.8, 3.8, "old whole lit", cells=cards)
+    plot.area(0, 12, 2.8, 3.8, "old whole", cells=cards)
+    plot.area(0, 12 / cards - 0.1, 2.55, 2.7, "sel")
     plot.text(
         0,
         4.3,
@@ -92,7 +94,7 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 0.3, 1.3, "alt whole", cells=passes)
+    plot.area(0, 12, 0.3, 1.3, "old pale whole", cells=passes)
     plot.text(
         0,
         1.8,
