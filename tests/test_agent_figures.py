@@ -98,18 +98,18 @@ def test_the_filter_keeps_more_signal_than_its_share_and_all_of_it_at_one():
                 assert curve[-1] == pytest.approx(1)
 
 
-def test_on_average_a_quarter_of_the_groups_holds_57_percent_of_the_signal():
+def test_on_average_a_quarter_of_the_groups_holds_56_percent_of_the_signal():
     """Chapter 14 says so beside the 73% of the draw that the figure shows."""
     solved = (4 * torch.linspace(-1, 1, keep_groups.GROUPS)).sigmoid()[:, None]
     held = []
-    for seed in range(400):
+    for seed in range(2000):
         dice = torch.Generator().manual_seed(seed)
         luck = torch.rand(keep_groups.GROUPS, keep_groups.SIZE, generator=dice)
         right = (luck < solved).double()
         spread = right.var(1)  # the centred advantages of a group, squared
         kept = spread.sort(descending=True).values[: keep_groups.GROUPS // 4]
         held.append((kept.sum() / spread.sum()).item())
-    assert sum(held) / len(held) == pytest.approx(0.57, abs=0.01)
+    assert sum(held) / len(held) == pytest.approx(0.564, abs=0.005)
 
 
 def test_the_number_of_groups_kept_is_the_dial():
