@@ -21,11 +21,13 @@ def line(html: str) -> str:
 
     >>> line("  <b>x</b>")
     '<span class="line" style="--in:2">  <b>x</b><i>\\n</i></span>'
+    >>> line("")  # an empty one is still there for who copies by hand
+    '<span class="line"><br><i>\\n</i></span>'
     """
     text = re.sub(r"<[^>]*>", "", html)
     inside = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{inside}"' if inside else ""
-    return f'<span class="line"{style}>{html}<i>\n</i></span>'
+    return f'<span class="line"{style}>{html or "<br>"}<i>\n</i></span>'
 
 
 def split(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:

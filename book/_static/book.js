@@ -375,7 +375,8 @@
         if (target.getAttribute("aria-pressed") !== "true") continue;
         const row = target.parentElement, frame = row.getBoundingClientRect();
         const { left, right } = target.getBoundingClientRect();
-        row.scrollLeft += Math.max(0, right - frame.right) - Math.max(0, frame.left - left);
+        const end = frame.right - parseFloat(getComputedStyle(row).paddingRight); // it fades there
+        row.scrollLeft += Math.max(0, right - end) - Math.max(0, frame.left - left);
       }
     });
     for (const row of all(".ex-presets"))
