@@ -1,5 +1,7 @@
 """The pages as one set: their grid, their indexes, the dialog of the search."""
 
+import re
+
 import pytest
 from symptoms_page import QUANTITIES, curves
 from test_site_build import load
@@ -19,6 +21,10 @@ EDGES = """() => {
   return [".bd-article", ...feet].map(inner);
 }"""
 CODE = "article pre:not(.cell_output pre)"
+TAKEN = """(all) => all.map((pre) => {
+  getSelection().selectAllChildren(pre);
+  return getSelection().toString();
+})"""
 CUT = """(which) => [...document.querySelectorAll(which ?? "article pre")]
   .filter((pre) => pre.scrollWidth > pre.clientWidth).map((pre) => pre.innerText)"""
 OUTSIDE = """() => [...document.querySelectorAll(".fig svg")].flatMap((plot) => {
@@ -172,10 +178,12 @@ def test_no_code_is_cut(folder, page, name, width):
     page.eval_on_selector_all("details", "all => all.forEach((e) => (e.open = true))")
     assert page.evaluate(CUT, CODE) == []
     code = page.eval_on_selector_all(CODE, "all => all.map((e) => e.textContent)")
-    seen = page.eval_on_selector_all(CODE, "all => all.map((e) => e.innerText)")
-    lines = [text.rstrip().split("\n") for text in code]  # what the button copies
+    seen = page.eval_on_selector_all(CODE, TAKEN)
+    lines = [text.rstrip().split("\n") for text in code]
     assert any(len(one) > 3 for one in lines)
-    assert [text.rstrip().split("\n") for text in seen] == lines  # and what a hand does
+    prompt = re.compile(r"^(>>>|\.\.\.) ?")  # neither the button nor a hand copies it
+    wanted = [[prompt.sub("", line) for line in one] for one in lines]
+    assert [text.rstrip().split("\n") for text in seen] == wanted
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
