@@ -53,7 +53,7 @@ def calm(page):
 def test_the_language_switch_and_the_contents_know_the_place(folder, page, chapter):
     """At random places, in both directions, also where no link was clicked.
 
-    The machine is never idle here, so that sections are laid out only as they come near.
+    The machine is never idle here: sections are laid out only as they come near.
     """
     page.add_init_script("requestIdleCallback = () => 0")
     rng, found = random.Random(chapter), []
