@@ -15,6 +15,7 @@ from tokencredit.figures import (
     LEVELS,
     FigureError,
     canvas,
+    dumbbells,
     explore,
     inline_svg,
     name_ends,
@@ -157,6 +158,22 @@ def test_names_at_the_ends_stand_in_their_order_and_apart():
     assert heights[0.5] - heights[0.52] == pytest.approx(11, abs=0.2)
     middle = (heights[0.5] + heights[0.52]) / 2
     assert heights[0] - middle == pytest.approx(0.51 * tall, abs=0.2)
+
+
+def test_a_dumbbell_leads_from_the_first_value_of_a_seed_to_its_last():
+    fig, ax = canvas(top=0.45)
+    rows = {"up": np.array([[0.1, 0.2], [0.9, 0.8]]), "down": np.array([[0.5], [0.4]])}
+    dumbbells(ax, rows, {"down": "vermilion"})
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["down", "up"]
+    bars = [line for line in ax.lines if line.get_marker() == "None"]
+    seen = {tuple(line.get_xdata()): line for line in bars}
+    assert set(seen) == {(0.1, 0.9), (0.2, 0.8), (0.5, 0.4)}
+    high = {ends: line.get_ydata()[0] for ends, line in seen.items()}
+    assert high[0.1, 0.9] > high[0.2, 0.8] > high[0.5, 0.4]  # rows and seeds in order
+    assert seen[0.5, 0.4].get_color() == COLORS["vermilion"]
+    name_lines(ax)
+    (panel,) = panels_of(fig)
+    assert re.findall(r">(first|last)<", panel) == ["first", "last"]
 
 
 def test_a_plot_speaks_the_language_of_the_edition():

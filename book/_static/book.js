@@ -8,7 +8,7 @@
   const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
-  const SLOW = 300; // ms to lay out a section: one that takes longer is laid out when read
+  const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
   const READ = 0.8; // of its sections, and a chapter counts as read
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
@@ -92,7 +92,9 @@
       sessionStorage.removeItem("place");
     } catch { /* off */ }
     if (stored?.[0] !== page()) return;
-    document.documentElement.classList.add("placed"); // nothing flashes: it is the same place
+    const { classList } = document.documentElement;
+    classList.add("placed"); // nothing flashes: it is the same place
+    addEventListener("hashchange", () => classList.remove("placed"));
     const go = () => goTo(stored[1]);
     go();
     if (document.readyState != "complete") addEventListener("load", go);
@@ -173,9 +175,10 @@
       if (!part) return;
       const began = performance.now();
       part.classList.add("laid-out");
-      requestAnimationFrame(() => requestAnimationFrame(() => {
+      const high = part.offsetHeight, slow = performance.now() - began > SLOW;
+      requestAnimationFrame(() => requestAnimationFrame(() => { // a frame has seen it
         part.classList.remove("laid-out");
-        if (performance.now() - began < SLOW) idle(() => next(others));
+        if (high && !slow) idle(() => next(others));
       }));
     };
     idle(() => next(all("article > section > section")));

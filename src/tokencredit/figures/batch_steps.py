@@ -45,7 +45,7 @@ def settings(prompts, group, part, cards, size, epochs):
     ):
         if whole % by:
             raise ValueError(f"{whole} is not a multiple of {by}: {what}")
-    passes = part // (cards * size)
+    _, passes, _ = plan(part, cards, size, epochs)
     return {
         "TRL": {
             "per_device_train_batch_size": size,
