@@ -38,7 +38,8 @@ FAST_3G = {  # Chromium's own numbers for Fast 3G
     "downloadThroughput": 1.6e6 / 8 * 0.9,
     "uploadThroughput": 750e3 / 8 * 0.9,
 }
-WHOLE = "section { content-visibility: visible !important }"
+WHOLE = """section { content-visibility: visible !important }
+.bd-article > section > section { contain: layout style !important }"""
 UNCOVER = """() => document.querySelectorAll(".covered").forEach(part => {
   part.classList.remove("covered");
   part.inert = false;

@@ -65,6 +65,7 @@ def opened(page, folder, name: str, width: int = 1440, height: int = 900):
     page.set_viewport_size({"width": width, "height": height})
     page.goto((folder / f"{name}.html").as_uri())
     page.add_style_tag(content=measure.WHOLE)
+    page.evaluate("document.body.offsetHeight && document.fonts.ready.then(() => 0)")
     return page
 
 
