@@ -81,7 +81,7 @@ def path(L, place):
     back = "sel" if place == SYNC else "ink"
     plot.line([(10.8, 1.1), (10.8, 0.4), (1.2, 0.4), (1.2, 0.7)], back)
     plot.arrow(1.2, 0.6, 1.2, 0.9, back)
-    plot.text(6, 0.4, L("权重同步", "weight sync"), "boxed")
+    plot.text(6, 0.4, L("参数同步", "weight sync"), "boxed")
     return plot
 
 
@@ -157,7 +157,7 @@ def draw(L, place):
             "A batch is cut for updates, GPUs and passes; the divisor must not care.",
         ),
         L(
-            "新权重要送到每一台推理引擎。送漏一层，写回答的就是另一个模型。",
+            "新参数要送到每一台推理引擎。送漏一层，写回答的就是另一个模型。",
             "New weights go to every engine. Miss a layer, and another model writes.",
         ),
     )[place]
@@ -165,12 +165,12 @@ def draw(L, place):
         L("交出：编号，log μ", "hands over: ids, log μ"),
         L("交出：奖励", "hands over: rewards"),
         L("交出：整批", "hands over: all of it"),
-        L("交出：新权重", "hands over: weights"),
-        L("交出：新权重", "hands over: weights"),
+        L("交出：新参数", "hands over: weights"),
+        L("交出：新参数", "hands over: weights"),
     )[place]
     one = L("其中一条回答", "of it, one response")
     if place in (TRAIN, SYNC):
-        one = L("其中一个权重", "of it, one weight")
+        one = L("其中一个参数", "of it, one weight")
     count = WEIGHTS if place in (TRAIN, SYNC) else RESPONSES
     check = (
         (
@@ -230,8 +230,8 @@ FIGURE = Figure(
         "Different programs compute the numbers, and every handover has to be checked",
     ),
     alt=(
-        "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新权重再送回"
-        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率、奖励和各层权重"
+        "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新参数再送回"
+        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率、奖励和各层参数"
         "的版本。选中的一处和它交出的数下面有琥珀色的横线。",
         "Above, a loop: an inference engine writes, a verifier scores, a queue waits, "
         "a training engine updates, and the new weights go back. Below, one response "
@@ -244,12 +244,12 @@ FIGURE = Figure(
         Preset(("打分", "scoring"), place=JUDGE),
         Preset(("排队", "queue"), place=WAIT),
         Preset(("训练", "training"), place=TRAIN),
-        Preset(("权重同步", "weight sync"), place=SYNC),
+        Preset(("参数同步", "weight sync"), place=SYNC),
     ],
     wide=True,
     note=(
-        "字节按 8192 条回答、平均 1000 个词元、70 亿个 bf16 权重计算；编号、对数概率和"
-        "奖励各 4 字节。图中的回答由热启动策略来算，推理引擎的权重只留 3 位尾数。",
+        "字节按 8192 条回答、平均 1000 个词元、70 亿个 bf16 参数计算；编号、对数概率和"
+        "奖励各 4 字节。图中的回答由热启动策略来算，推理引擎的参数只留 3 位尾数。",
         "Bytes for 8192 responses of 1000 tokens on average and 7 billion weights in "
         "bf16; ids, log-probs and rewards take 4 bytes each. The numbers of the "
         "response are those of the warm start; its inference engine keeps 3 bits of "

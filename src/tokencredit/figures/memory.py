@@ -35,7 +35,7 @@ STAGES = [
     (("0 各存一份", "0 nothing shared"), ("每张卡都存全部", "each GPU holds all")),
     (("1 分优化器状态", "1 optimizer states"), ("每参数 12 字节", "12 bytes of 16")),
     (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
-    (("3 再分权重", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
+    (("3 再分参数", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
 ]
 SIZES = [0.5, 1.5, 7, 14, 32, 70]
 DEVICES = [1, 2, 4, 8, 16, 64]
@@ -153,7 +153,7 @@ def draw(L, networks, size, devices, stage):
             stack(
                 card_of(L, held),
                 legend(
-                    ("ink", L("权重", "weights")),
+                    ("ink", L("参数", "weights")),
                     ("alt", L("梯度", "gradients")),
                     ("old", L("优化器状态", "optimizer states")),
                     ("up", L("合计放得下", "the sum fits")),
@@ -215,7 +215,7 @@ FIGURE = Figure(
         "Training takes 16 bytes per parameter, reading 2, and GPUs can share them",
     ),
     alt=(
-        "左图：四个网络的显存一段接一段，由权重、梯度、优化器状态组成；灰底是一张 "
+        "左图：四个网络的显存一段接一段，由参数、梯度、优化器状态组成；灰底是一张 "
         "80 GB 的卡，超出的部分在它右边。右图：ZeRO 四级各一条横条，用同一把尺。",
         "Left: the memory of four networks, piece after piece, each of weights, "
         "gradients and optimizer states; the grey ground is a GPU of 80 GB, and what "
