@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import yaml
+from matplotlib.colors import to_rgb
 
 from tokencredit.figures import (
     COLORS,
@@ -174,6 +175,27 @@ def test_a_dumbbell_leads_from_the_first_value_of_a_seed_to_its_last():
     name_lines(ax)
     (panel,) = panels_of(fig)
     assert re.findall(r">(first|last)<", panel) == ["first", "last"]
+
+
+def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values():
+    fig, ax = canvas(top=0.45)
+    rows = {
+        "odd": np.array([[0.1, 0.1, 0.1], [0.9, 0.2, 0.3]]),
+        "one lost": np.array([[0.6, np.nan, 0.6], [0.4, np.nan, 0.5]]),
+    }
+    dumbbells(ax, rows, {"one lost": "vermilion"}, ends=("early", "late"))
+    bars = [bar for marks in ax.collections for bar in marks.get_segments()]
+    low, high = sorted(bars, key=lambda bar: bar[0, 1])  # the first row is on top
+    assert high[:, 0] == pytest.approx([0.3, 0.3])
+    assert low[:, 0] == pytest.approx([0.45, 0.45])
+    for y, bar in enumerate((low, high)):
+        assert bar[:, 1] == pytest.approx([y - 0.44, y + 0.44])
+    looks = [marks.get_edgecolor()[0, :3] for marks in ax.collections]
+    for look, name in zip(looks, ("vermilion", "ink"), strict=True):
+        assert look == pytest.approx(to_rgb(COLORS[name]))
+    name_lines(ax)
+    (panel,) = panels_of(fig)
+    assert re.findall(r">(early|late|first|last)<", panel) == ["early", "late"]
 
 
 def test_a_plot_speaks_the_language_of_the_edition():

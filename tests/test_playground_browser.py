@@ -211,6 +211,14 @@ def test_everything_is_done_from_the_keyboard(opened):
     assert stops == 0
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_page_says_what_to_do_first_and_next(opened, lang):
+    page = opened(lang=lang)
+    places = [page.locator(".pg-do", has_text=n).bounding_box() for n in "①②③"]
+    assert places[0]["x"] < places[1]["x"] < places[2]["x"]
+    assert max(place["y"] for place in places) < 500
+
+
 def test_a_bad_address_falls_back_to_the_story_and_says_so(opened):
     page = opened("#s=clip-higher&A.lr=1e99&B.colour=red&A.epochs=NaN")
     note = page.inner_text(".pg-note")

@@ -27,6 +27,7 @@ WORDS = {  # what the script says
     "all": "全部 {} 处 → | All {} places →",
     "more": "另外 {} 处 | {} more",
     "hits": "最先找到的几处 | First places found",
+    "half": "只有其中几个词 | With only some of the words",
     "opening": "本页开头 | Opening of the page",
 }
 SKIP = (
@@ -130,7 +131,17 @@ FRACTION = re.compile(rf"\\[td]?frac{PART}{PART}")
 ROOT = re.compile(rf"\\sqrt{PART}")
 RAISED = re.compile(rf"([_^])(?:\{{({INSIDE})\}}|([^\s{{}}\\]))")
 ACCENT = re.compile(rf"\\({'|'.join(OVER)}){PART}")
+SCALED = (  # what a reader may call normalising, in every way the book says it
+    *(f"standardiz{end}" for end in ("e", "ing", "ation")),
+    *(f"divid{end} by the standard deviation" for end in ("e", "ed", "ing")),
+    *(f"divid{end} by the std" for end in ("e", "ed", "ing")),
+    "标准化",
+    "归一化",
+    "除以标准差",
+)
 SAME = (  # a short form finds the words that it stands for, in every edition
+    *((f"normaliz{end}", *SCALED) for end in ("e", "ed", "ing", "ation")),
+    ("归一化", *SCALED),
     ("std", "standard deviation", "标准差"),
     ("var", "variance", "方差"),
     ("adv", "advantage", "优势"),

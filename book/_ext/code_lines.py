@@ -2,18 +2,42 @@
 
 Where a line is too long for the page it breaks, and goes on set in under itself
 (``book.css``): what matters in it often stands at its end. Outputs keep their columns.
+A block says how long its longest line is, and is set smaller where that has no room; an
+output with lines too long for this is as wide as a figure.
 """
 
 import re
+from html import unescape
 
 from sphinx.application import Sphinx
 
 PAGES = ("chapters/", "book/")
 BLOCK = re.compile(
-    r'(<div class="(?!output)[^"]*"><div class="highlight"><pre><span></span>)'
+    r'<div class="([^"]*)"><div class="highlight"><pre>(<span></span>)'
     r"(.*?)\n(</pre>)",
     re.S,
 )
+WIDE = 90  # columns: more than the text has room for, however small they are set
+
+
+def text_of(html: str) -> str:
+    """Return what a reader sees of some code."""
+    return unescape(re.sub(r"<[^>]*>", "", html))
+
+
+def block(found: re.Match) -> str:
+    """Return a block with the length of its longest line; if it is code, in lines."""
+    classes, start, code, end = found.groups()
+    longest = max(map(len, text_of(code).split("\n")))
+    if classes.startswith("output"):
+        code += "\n"
+        classes += " wide" * (longest > WIDE)
+    else:
+        code = "".join(map(line, code.split("\n")))
+    return (
+        f'<div class="{classes}"><div class="highlight">'
+        f'<pre style="--longest:{longest}">{start}{code}{end}'
+    )
 
 
 def line(html: str) -> str:
@@ -24,7 +48,7 @@ def line(html: str) -> str:
     >>> line("")  # an empty one is still there for who copies by hand
     '<span class="line"><br><i>\\n</i></span>'
     """
-    text = re.sub(r"<[^>]*>", "", html)
+    text = text_of(html)
     inside = len(text) - len(text.lstrip(" "))
     style = f' style="--in:{inside}"' if inside else ""
     return f'<span class="line"{style}>{html or "<br>"}<i>\n</i></span>'
@@ -33,12 +57,7 @@ def line(html: str) -> str:
 def split(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
     """Split the code of the pages where it breaks."""
     if page.startswith(PAGES):
-        context["body"] = BLOCK.sub(
-            lambda found: (
-                found[1] + "".join(map(line, found[2].split("\n"))) + found[3]
-            ),
-            context["body"],
-        )
+        context["body"] = BLOCK.sub(block, context["body"])
 
 
 def setup(app: Sphinx) -> dict:

@@ -118,6 +118,11 @@
       if (box.height + 60 > frame.height && at)
         outer.scrollTop += top(at) - frame.top - (frame.height - at.offsetHeight) / 2;
       else if (past > 0 || box.top - 40 < frame.top) outer.scrollTop += past;
+      // No name is cut by the upper edge, or by that of the chapter's title, which stays there
+      const title = page.querySelector("a").getBoundingClientRect();
+      const edge = title.top < frame.top + 1 ? title.bottom : frame.top;
+      const cut = all("li:not(.here) > a, p", nav).find((row) => row.getBoundingClientRect().bottom > edge + 1);
+      outer.scrollTop -= Math.max(0, edge - top(cut));
     };
     const tick = () => {
       for (const link of all("a[data-page]", nav ?? document))
@@ -155,6 +160,7 @@
     const current = nav.querySelector("[aria-current=page]");
     for (const button of all(".primary-toggle")) // in a drawer the list begins at its top
       button.addEventListener("click", () => requestAnimationFrame(keepInView));
+    for (const link of all(".section-nav a", nav)) link.title = plain(link); // one line may cut it
     const name = current && all(":scope > *", current).map((e) => e.textContent).join(" ");
     head?.replaceChildren(name ?? title?.firstChild.textContent ?? "");
     const soon = () => {
@@ -370,22 +376,6 @@
     }
   };
 
-  // Where the presets of a figure are wider than the screen, the chosen one comes into view,
-  // also when a link in the text chose it; the page itself stays.
-  const showChosen = () => {
-    const watch = new MutationObserver((changes) => {
-      for (const { target } of changes) {
-        if (target.getAttribute("aria-pressed") !== "true") continue;
-        const row = target.parentElement, frame = row.getBoundingClientRect();
-        const { left, right } = target.getBoundingClientRect();
-        const end = frame.right - parseFloat(getComputedStyle(row).paddingRight); // it fades there
-        row.scrollLeft += Math.max(0, right - end) - Math.max(0, frame.left - left);
-      }
-    });
-    for (const row of all(".ex-presets"))
-      watch.observe(row, { subtree: true, attributeFilter: ["aria-pressed"] });
-  };
-
   // A link in the text may move a figure far above it: then there is a way back.
   const showWayBack = () => {
     const [button] = all(".way-back");
@@ -457,7 +447,6 @@
     nameFormulas();
     showCards();
     markScrolling();
-    showChosen();
     keepDials();
     showWayBack();
     findWhileTyping();

@@ -9,22 +9,23 @@
   const A_GROUP = 3, EXCERPT = 170, LINE = 45; // on the page of results, in the dialog
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
-  const SOME = 5; // with fewer hits, a place with any of the words will do
+  const SOME = 5; // with fewer hits, places with half of the words follow
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
   // Both spellings of a word are one: normalise, normalize.
   const lower = (text) => text.toLowerCase().replace(/([a-z]{3})is(?=e|ing|ation)/g, "$1iz");
 
   // What only makes a question of words is not looked for, unless there is nothing else.
-  const ASKS = /为什么|怎么办?|怎样|如何|什么|吗|呢|(?<![\w'])(?:a|an|the|is|are|was|do|does|did|my|why|how|what|when|to|of|in|it|its|not|i|and|can|should|go|going)(?![\w'])/g;
+  const ASKS = /为什么|怎么办?|怎样|如何|什么|吗|呢|(?<![\w'])(?:a|an|the|is|are|was|do|does|did|my|why|how|what|when|to|of|in|by|it|its|not|i|and|can|should|go|going)(?![\w'])/g;
   const split = (text) => text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [];
+
+  // A short form, or another name, finds what it stands for.
+  const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
+  const NAMES = new RegExp(Object.keys(SAME).filter((name) => HAN.test(name) && name.length > 2).join("|"), "g");
   const terms = (query) => {
-    const low = lower(query), some = split(low.replace(ASKS, " "));
+    const low = lower(query).replace(NAMES, " $& "), some = split(low.replace(ASKS, " "));
     return some.length ? some : split(low);
   };
-
-  // A short form finds what it stands for.
-  const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
 
   // Latin words are found at their beginning, so "kl" is not in "weekly".
   const places = (text, term) => spans(text, term).map(([at]) => at);
@@ -136,11 +137,13 @@
       if (hits.length < SOME && wanted.length > 1) {
         const more = new Map(), seen = new Set(hits.map(({ section }) => section));
         for (const hit of wanted.flatMap((term) => all([term]))) {
-          const sum = more.get(hit.section) ?? { ...hit, points: 0 };
+          const sum = more.get(hit.section) ?? { ...hit, points: 0, held: 0 };
           sum.points += hit.points;
+          sum.held += 1;
           if (!seen.has(hit.section)) more.set(hit.section, sum);
         }
-        hits.push(...[...more.values()].sort((a, b) => b.points - a.points));
+        const half = [...more.values()].filter(({ held }) => held * 2 >= wanted.length);
+        hits.push(...half.sort((a, b) => b.held - a.held || b.points - a.points));
       }
       if (hits.length) return { hits, wanted };
     }
@@ -244,10 +247,17 @@
   const resultsPage = (field) => {
     const says = document.getElementById("search-says"), results = document.getElementById("search-results");
     const show = () => {
-      const query = field.value.trim(), found = search(query), pages = new Map();
-      const { hits, wanted } = found;
-      for (const hit of hits) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
-      results.replaceChildren(...[...pages.values()].map((some) => group(some, wanted)));
+      const query = field.value.trim(), found = search(query);
+      const list = (hits) => {
+        const pages = new Map();
+        for (const hit of hits) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
+        results.append(...[...pages.values()].map((some) => group(some, found.wanted)));
+      };
+      const half = found.hits.filter(({ held }) => held);
+      results.replaceChildren();
+      list(found.hits.filter(({ held }) => !held));
+      if (half.length) add(results, "p", { className: "search-half", textContent: WORDS.half });
+      list(half);
       report(says, query, found);
     };
     field.value = new URLSearchParams(location.search).get("q") ?? "";

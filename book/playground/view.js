@@ -87,7 +87,7 @@ function build() {
   const python = (side) =>
     `<button class="pg-python" data-side="${side}">${ui("copy_python")}: ${side}</button>`;
   root.innerHTML = `
-<nav class="pg-stories" aria-label="${ui("stories")}"><ol>${each(STORIES, story)}</ol>
+<nav class="pg-stories" aria-label="${ui("stories")}"><p class="pg-do">${ui("choose")}</p><ol>${each(STORIES, story)}</ol>
   <select class="pg-tales" aria-label="${ui("stories")}">${each(STORIES, tale)}</select></nav>
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
@@ -114,7 +114,8 @@ function build() {
   </div>
   <div class="pg-body">
     <div>
-      <div class="pg-charts">${each(Object.keys(METRICS), chartBox)}</div>
+      <div class="pg-charts"><p class="pg-do">${ui("parting")}</p>
+        <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
       <p class="pg-cap pg-seeds">${ui("seeds")}</p>
       <details class="pg-why"><summary>${ui("why")}</summary><p></p></details>
       <div class="pg-share">
@@ -193,7 +194,7 @@ function showDials() {
     box.dataset.list = list;
     const row = (name) => `<div class="pg-diff"><span class="pg-name">${dialName(name)}</span>
       ${each(BOTH, (side) => setOf(name, side, `${legend(side)} `))}</div>`;
-    box.innerHTML = `<p class="pg-cap">${ui(list ? "differs" : "same")}</p>${each(few, row)}`;
+    box.innerHTML = `<p class="pg-do">${ui(list ? "differs" : "same")}</p>${each(few, row)}`;
   }
   box.hidden = !state.two;
   for (const control of $$("[data-dial]")) showValue(control);

@@ -7,16 +7,22 @@ from tokencredit.figures._style import COLORS
 
 
 def dumbbells(
-    ax: Axes, rows: dict[str, np.ndarray], hues: dict[str, str] | None = None
+    ax: Axes,
+    rows: dict[str, np.ndarray],
+    hues: dict[str, str] | None = None,
+    ends: tuple[str, str] = ("first", "last"),
 ) -> None:
     """A row for each name 哑铃图: each seed from its first value to its last.
 
-    First values are hollow and last ones filled; ``name_lines`` names them.
+    First values are hollow and last ones filled, and a bar across the row marks the
+    median of the last; ``name_lines`` names the dots.
 
     Args:
         ax: the panel, whose y axis takes the names, the first on top.
-        rows: for each name the values of all seeds, `[2, seeds]`: first and last.
+        rows: for each name the values of all seeds, `[2, seeds]`: first and last. A
+            seed that is NaN has no line, and the median is that of the others.
         hues: a key of `COLORS` for a row that says up or down; others are in ink.
+        ends: what the two values are called.
     """
     names = [*rows][::-1]
     for y, name in enumerate(names):
@@ -28,7 +34,9 @@ def dumbbells(
         ax.plot([first, last], [places, places], color=color, lw=0.7)
         begun = ax.plot(first, places, "o", ms=3.2, mfc="none", color=color)
         ended = ax.plot(last, places, "o", ms=3.2, color=color)
+        middle = np.nanmedian(last)
+        ax.vlines(middle, y - 0.44, y + 0.44, color=color, alpha=0.4, lw=3)
         if y == len(names) - 1:
-            begun[0].set_label("first")
-            ended[0].set_label("last")
+            begun[0].set_label(ends[0])
+            ended[0].set_label(ends[1])
     ax.set(yticks=range(len(names)), yticklabels=names, ylim=(-0.5, len(names) - 0.5))

@@ -126,7 +126,7 @@ def draw(L, limit, longest, swap):
         y_name=L("谁在干什么", "who does what"),
         x_ticks=[0, 12, 24, 36],
         y_ticks=lanes | {-0.45: L("队列", "queue"), -1.45: L("训练", "trainer")},
-        height=260,
+        height=236,
     )
     swaps = [end for _, end in updates if swap and end < END]
     for lane in range(LANES):
@@ -156,41 +156,28 @@ def draw(L, limit, longest, swap):
         points = [(min(end, END), -1.05), (min(end, END), LANES)]
         plot.line(points, "dashed sel", show=end in swaps)
     busy, trained, mean, oldest = summary(limit, longest, swap)
-    how = L(
-        "新权重一到就换，写到一半的回答也换。",
-        "New weights are taken over at once, even in the middle of a response.",
-    )
-    if not swap:
-        how = L(
-            "写到一半的回答不换权重，下一条才换。",
-            "A response keeps its weights; the next one gets the new ones.",
-        )
+    working = L("的时间在忙", "busy")
     return scene(
         stack(
             plot,
             legend(
-                (TONES[0], L("用到时陈旧度 0", "staleness 0 when used")),
+                (TONES[0], L("用到时陈旧度 0", "staleness 0")),
                 (TONES[1], "1"),
                 (TONES[2], "2"),
                 (TONES[3], "3"),
                 ("unused", L("还没有用到", "not used yet")),
                 ("sel edged", L("一次更新", "an update")),
-                ("sel dashed line", L("中途换权重", "weights swapped midway")),
+                ("sel dashed line", L("中途换权重", "new weights")),
             ),
         ),
-        says=how,
         tiles=[
-            tile(L("采样器在忙", "samplers busy"), f"{busy:.0%}", ""),
-            tile(L("训练引擎在忙", "trainer busy"), f"{trained:.0%}", ""),
+            tile(L("采样器", "samplers"), f"{busy:.0%}", working),
+            tile(L("训练引擎", "trainer"), f"{trained:.0%}", working),
+            tile(L("更新", "updates"), str(len(updates)), L("次", "in all")),
             tile(
-                L("更新", "updates"),
-                str(len(updates)),
-                L("同样的时间里", "in the same time"),
-            ),
-            tile(
-                L("平均陈旧度", "mean staleness"),
+                L("平均陈旧度", "staleness"),
                 number(mean),
-                L("最大 ", "largest ") + str(oldest),
+                L("最大 ", "mean; max ") + str(oldest),
             ),
         ],
     )
@@ -216,7 +203,7 @@ FIGURE = Figure(
             "longest",
             LONGS,
             12,
-            ("最长的回答写多久", "time of the longest response"),
+            ("最长的回答写多久", "longest response"),
             fine=False,
         ),
         Dial(

@@ -108,8 +108,8 @@ def draw(L, old, new):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("old", CHANCES, 0.1, ("旧策略向右的概率", "old goes right"), "π_old"),
-        Dial("new", CHANCES, 0.9, ("新策略向右的概率", "new goes right"), "π"),
+        Dial("old", CHANCES, 0.1, ("旧策略向右", "old goes right"), "π_old"),
+        Dial("new", CHANCES, 0.9, ("新策略向右", "new goes right"), "π"),
     ],
     title=(
         "新旧策略离得越远，同样多的旧记录就越不值钱",

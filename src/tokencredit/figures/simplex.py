@@ -81,7 +81,11 @@ def draw(L, rate, scale, shift, start):
     triangle.line([tuple(c) for c in (*CORNERS.tolist(), CORNERS[0].tolist())], "old")
     for k, (x, y) in enumerate(CORNERS.tolist()):
         words = f"a{'₁₂₃'[k]}: R = {rewards[k]:g}"
-        triangle.text(x, y - 0.07 if y == 0 else y + 0.07, words, "strong")
+        if y > 0:
+            triangle.text(x, y + 0.07, words, "strong")
+        else:  # at the edge of the drawing, whatever the words' width
+            at, end = (1.12, "right") if x else (-0.12, "left")
+            triangle.text(at, y - 0.07, words, "strong", align=end)
     triangle.line(places, "alt thin")
     for step in drawn:
         triangle.line([here, reached(step)], "down")
