@@ -215,7 +215,8 @@ def test_everything_is_done_from_the_keyboard(opened):
 def test_the_page_says_what_to_do_first_and_next(opened, lang):
     page = opened(lang=lang)
     places = [page.locator(".pg-do", has_text=n).bounding_box() for n in "①②③"]
-    assert places[0]["x"] < places[1]["x"] < places[2]["x"]
+    assert places[0]["x"] < places[2]["x"] < places[1]["x"]
+    assert places[1]["y"] < places[2]["y"]
     assert max(place["y"] for place in places) < 500
 
 

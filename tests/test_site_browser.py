@@ -115,6 +115,18 @@ def test_english_words_are_found_also_misspelt(root, page, query, meant):
     )
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"), [("优势函术", "优势函数"), ("重要性彩样", "重要性采样")]
+)
+def test_a_misspelt_chinese_term_finds_what_was_meant_and_says_so(
+    page, folder, query, meant
+):
+    page.goto(f"{(folder / 'zh/search.html').as_uri()}?q={query}")
+    page.wait_for_selector("#search-results li a")
+    assert f"“{meant}”" in page.inner_text("#search-says")
+    assert page.locator("#search-results mark").first.inner_text() == meant
+
+
 @pytest.mark.parametrize("name", ["glossary", "api"])
 def test_a_long_list_begins_with_links_to_its_sections_on_a_phone(root, browser, name):
     context = browser.new_context(viewport={"width": 390, "height": 844})

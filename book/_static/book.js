@@ -160,7 +160,7 @@
     const current = nav.querySelector("[aria-current=page]");
     for (const button of all(".primary-toggle")) // in a drawer the list begins at its top
       button.addEventListener("click", () => requestAnimationFrame(keepInView));
-    for (const link of all(".section-nav a", nav)) link.title = plain(link); // one line may cut it
+    for (const link of all(".section-nav a", nav)) link.title = plain(link); // two lines may cut it
     const name = current && all(":scope > *", current).map((e) => e.textContent).join(" ");
     head?.replaceChildren(name ?? title?.firstChild.textContent ?? "");
     const soon = () => {

@@ -92,17 +92,21 @@
   };
 
   // The word of the book that is nearest to a term: of words as near, the most frequent.
-  let vocabulary;
+  // Chinese words have no spaces between them: those of titles and what is set in bold.
+  const vocabularies = {};
+  const LATIN = /[a-z][a-z-]{3,}/g, CHINESE = /[\u3400-\u9fff]{3,8}/g;
   const nearest = (term) => {
-    if (!/^[a-z-]{4,}$/.test(term)) return term;
-    if (!vocabulary) {
-      vocabulary = new Map();
+    const han = HAN.test(term), form = han ? CHINESE : LATIN;
+    if (term.match(form)?.[0] !== term) return term;
+    if (!vocabularies[han]) {
+      const words = vocabularies[han] = new Map();
       for (const { sections } of index)
-        for (const word of sections.flatMap(({ low }) => low.join(" ").match(/[a-z][a-z-]{3,}/g) ?? []))
-          vocabulary.set(word, (vocabulary.get(word) ?? 0) + 1);
+        for (const { low: [title, text, bold] } of sections)
+          for (const word of `${title} ${han ? "" : text} ${bold}`.match(form) ?? [])
+            words.set(word, (words.get(word) ?? 0) + 1);
     }
-    let best = [term.length < 7 ? 1 : 2, 0, term];
-    for (const [word, count] of vocabulary) {
+    let best = [han || term.length < 7 ? 1 : 2, 0, term];
+    for (const [word, count] of vocabularies[han]) {
       if (Math.abs(word.length - term.length) > best[0]) continue;
       const far = slips(term, word);
       if (far < best[0] || (far === best[0] && count > best[1])) best = [far, count, word];
