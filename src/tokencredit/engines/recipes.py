@@ -69,7 +69,7 @@ def recipe(row: Algorithm) -> dict:
             "rollout": {
                 "name": "vllm",
                 "n": 16 if row.compares else 1,
-                "calculate_log_probs": row.corrects,
+                "calculate_log_probs": True,  # to compare with those of training
                 "log_prob_micro_batch_size_per_gpu": 8,
             },
             "ref": {"log_prob_micro_batch_size_per_gpu": 8},
