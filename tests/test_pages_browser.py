@@ -411,6 +411,33 @@ def test_a_long_page_soon_has_its_true_length_and_its_end_is_the_end(folder, pag
     assert page.evaluate(end)
 
 
+def test_the_key_leads_to_the_end_also_of_a_page_that_nobody_measured(folder, page):
+    page.add_init_script("requestIdleCallback = () => 0")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((folder / "en/chapters/09_aggregation.html").as_uri())
+    page.keyboard.press("End")
+    page.wait_for_timeout(1500)
+    left = "document.documentElement.scrollHeight - innerHeight - scrollY"
+    assert abs(page.evaluate(left)) < 2
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_bars_that_say_the_same_look_the_same_on_a_phone(folder, browser, lang):
+    for scale in (1, 2, 3):
+        context = browser.new_context(
+            viewport={"width": 390, "height": 844}, device_scale_factor=scale
+        )
+        page = context.new_page()
+        opened(page, folder, f"{lang}/book/index", 390, 844)
+        page.wait_for_selector(".explorer.ready")
+        heights = page.locator(".ex-row:last-of-type .ex-chip").evaluate_all(
+            "all => all.map((e) => getComputedStyle(e, '::after').height)"
+        )
+        assert len(heights) > 20 and set(heights) <= {"2px", "3px"}, heights
+        assert len(set(heights)) == 1
+        context.close()
+
+
 LOST = """() => [...document.querySelectorAll(".kept:not(.long)")].filter((kept) => {
   const mark = document.createRange(), text = kept.lastChild;
   mark.setStart(text, 0), mark.setEnd(text, 1);

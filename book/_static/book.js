@@ -190,6 +190,18 @@
     idle(() => next(all("article > section > section")));
   };
 
+  // Who goes to the end of a page gets there, though its last parts are laid out only then.
+  const reachEnd = () =>
+    addEventListener("keydown", ({ key, target }) => {
+      if (key !== "End" || target.matches("input, select, textarea")) return;
+      let frames = 30;
+      const follow = () => {
+        scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+        if (--frames) requestAnimationFrame(follow);
+      };
+      requestAnimationFrame(follow);
+    });
+
   // ---- predictions ----------------------------------------------------------------------
 
   // What tells the answer: the output, what is drawn or checked after it, and the blocks
@@ -449,6 +461,7 @@
     markScrolling();
     keepDials();
     showWayBack();
+    reachEnd();
     findWhileTyping();
     addEventListener("hashchange", unfold);
     unfold();
