@@ -92,7 +92,7 @@
   };
 
   // The word of the book that is nearest to a term: of words as near, the most frequent.
-  // Chinese words have no spaces between them: those of titles and what is set in bold.
+  // Chinese has no spaces between words: there, what is set in bold.
   const vocabularies = {};
   const LATIN = /[a-z][a-z-]{3,}/g, CHINESE = /[\u3400-\u9fff]{3,8}/g;
   const nearest = (term) => {
@@ -102,7 +102,7 @@
       const words = vocabularies[han] = new Map();
       for (const { sections } of index)
         for (const { low: [title, text, bold] } of sections)
-          for (const word of `${title} ${han ? "" : text} ${bold}`.match(form) ?? [])
+          for (const word of (han ? bold : `${title} ${text} ${bold}`).match(form) ?? [])
             words.set(word, (words.get(word) ?? 0) + 1);
     }
     let best = [han || term.length < 7 ? 1 : 2, 0, term];
