@@ -13,6 +13,11 @@ def test_every_entry_has_a_recipe_that_says_what_was_not_run(row):
     assert "Not run: a whole training" in text(row).partition("defaults")[0]
 
 
+@pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+def test_the_probabilities_of_sampling_are_stored_to_be_compared(row):
+    assert recipe(row)["actor_rollout_ref"]["rollout"]["calculate_log_probs"] is True
+
+
 def test_a_kl_stands_where_the_entry_pays_it():
     grpo, rloo = recipe(ALGORITHMS["GRPO"]), recipe(ALGORITHMS["RLOO"])
     actor = grpo["actor_rollout_ref"]["actor"]

@@ -193,7 +193,7 @@
   // Who goes to the end of a page gets there, though its last parts are laid out only then.
   const reachEnd = () =>
     addEventListener("keydown", ({ key, target }) => {
-      if (key !== "End" || target.matches("input, select, textarea")) return;
+      if (key !== "End" || !target.matches("body, article :not(input, select, textarea)")) return;
       let frames = 30;
       const follow = () => {
         scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
