@@ -41,7 +41,7 @@ CELLS = [
         predict=1,
     ),
     code("def f():\n    return 1", "define"),
-    code("f()", "answer-2") | {"outputs": said("A is one")},
+    code("f()\n" * 40, "answer-2") | {"outputs": said("A is one")},
     *pair("是一。\n\n- 不是二。", "It is one.\n\n- It is not two."),
     code("h()", "other") | {"outputs": said("more")},
     *pair("现在说别的事。", "Now for something else."),
@@ -152,6 +152,26 @@ def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
     assert not page.locator(".tag_checked[id^=holds]").evaluate(COVERED)
     page.click(".predict-choice >> text=two")
     assert not any(one.evaluate(COVERED) for one in said)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_who_chooses_sees_box_and_answer_together(built, page, width, height, motion):
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(reduced_motion=motion)
+    page.goto(address(built))
+    box, output = (
+        page.locator(".predict").first,
+        page.locator(".predicted > .cell_output"),
+    )
+    box.evaluate("e => e.scrollIntoView({ block: 'end' })")
+    assert output.first.bounding_box()["y"] + 10 > height
+    page.click(".predict-choice >> text=two")
+    page.wait_for_function(
+        "([box, output]) => box.getBoundingClientRect().top > 52"
+        " && output.getBoundingClientRect().bottom < innerHeight",
+        arg=[box.element_handle(), output.first.element_handle()],
+    )
 
 
 def test_a_click_on_what_is_covered_leads_to_its_question(built, page):

@@ -60,6 +60,9 @@ SNIPPETS = """() => {
     .filter((text) => !blocks.some((block) => block.includes(text)));
 }"""
 
+LISTED = """() => [...document.querySelectorAll("section.listed section.listed")]
+  .filter((one) => one.checkVisibility()).map((one) => [one.id, one.textContent])"""
+
 
 def opened(page, folder, name: str, width: int = 1440, height: int = 900):
     page.set_viewport_size({"width": width, "height": height})
@@ -121,6 +124,23 @@ def test_on_a_phone_one_starts_to_read_from_the_first_screen(folder, page, lang)
     assert text["x"] + text["width"] < button["x"]
     assert button["x"] + button["width"] == pytest.approx(figure["x"] + figure["width"])
     assert text["y"] <= button["y"] < figure["y"]
+
+
+SMALL = """() => [...document.querySelectorAll("article *")].filter((e) => {
+  if (e.closest(".katex, sub, sup, script, svg, [hidden], .ex-chip > i")) return false;
+  const said = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+  const size = parseFloat(getComputedStyle(e).fontSize);
+  const least = e.closest("pre") ? 11 : 12; // rows of numbers
+  return said && e.checkVisibility() && size > 0 && size < least;
+}).map((e) => e.className + ": " + e.textContent)"""
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("name", ["book/index", "chapters/05_critics_gae", "book/zoo"])
+def test_on_a_phone_no_text_is_smaller_than_12_pixels(folder, page, lang, name):
+    opened(page, folder, f"{lang}/{name}", 390, 844)
+    page.evaluate(measure.UNCOVER)
+    assert page.evaluate(SMALL) == []
 
 
 @pytest.mark.parametrize("width", [320, 360])
@@ -698,9 +718,53 @@ def test_the_symptoms_of_one_quantity_are_found_without_a_script(
     assert {link.get_attribute("href") for link in shown.all()} == of
     groups = page.locator(".finder > div:visible")
     assert all(group.locator("li:visible").count() for group in groups.all())
-    target = shown.first.get_attribute("href")
-    assert page.locator(f"section{target}").count() == 1
+    assert {f"#{anchor}" for anchor, _ in page.evaluate(LISTED)} == of
+    counted = page.locator(f"label:has(#of-{quantity}) small").inner_text()
+    assert int(counted) == len(of)
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("lang", "words", "none"),
+    [("zh", "熵 奖励", "没有这样的症状"), ("en", "entropy reward", "No symptom is")],
+)
+def test_words_filter_the_symptoms_and_from_none_there_is_a_way_back(
+    folder, page, lang, words, none
+):
+    opened(page, folder, f"{lang}/book/symptoms")
+    field, says = page.locator(".finder-words input"), page.locator(".finder-words p")
+    cards = page.locator(".finder li:visible")
+    every, back = len(curves()), says.locator("button")
+    assert f"{every}" in says.inner_text() and not back.is_visible()
+    field.fill(words)
+    some = cards.count()
+    assert 1 < some < every and len(page.evaluate(LISTED)) == some
+    assert all(
+        word in text.lower()
+        for _, text in page.evaluate(LISTED)
+        for word in words.split()
+    )
+    page.locator("label:has(#of-entropy)").click()
+    assert 0 < cards.count() < some and len(page.evaluate(LISTED)) == cards.count()
+    assert re.findall(r"\d+", says.inner_text()) == [
+        str(cards.count()),
+        str(every),
+    ]
+    field.fill("zzzz")
+    assert (
+        none in says.inner_text() and cards.count() == len(page.evaluate(LISTED)) == 0
+    )
+    assert says.locator("a").get_attribute("href").endswith("search.html?q=zzzz")
+    back.click()
+    assert (
+        cards.count() == len(page.evaluate(LISTED)) == every
+        and field.input_value() == ""
+    )
+    field.fill("zzzz")
+    target = next(iter(curves()))
+    page.evaluate("id => (location.hash = id)", target)
+    page.locator(f"section#{target}").wait_for(state="visible")
+    assert cards.count() == every
 
 
 def test_the_matrix_of_the_zoo_keeps_its_names_in_view_and_says_that_more_follows(

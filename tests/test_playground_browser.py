@@ -159,7 +159,7 @@ def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme,
     page.click(".pg-step")
     for _ in range(2):
         assert measure.axe(page) == []
-        page.click(".pg-all")
+        page.evaluate("document.querySelector('.pg-all').click()")
         page.click('.pg-python[data-side="B"]')
     wide = "document.documentElement.scrollWidth - innerWidth"
     for story in playground.stories():
@@ -371,6 +371,37 @@ def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
     cut = """() => [...document.querySelectorAll(".pg-bar, .pg-bar button")]
         .filter((x) => x.scrollWidth > x.clientWidth).map((x) => x.className)"""
     assert page.evaluate(cut) == []
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_phone_shows_one_side_in_the_place_of_the_other(opened, lang):
+    page = opened("#s=the-word-that-decides", lang=lang, width=390)
+    page.click(".pg-step")
+    places = {}
+    for side, other in ("AB", "BA"):
+        page.check(f'[name="pg-sides"][value="{side}"]', force=True)
+        assert not page.is_visible(f'[data-group="{other}"]')
+        picture, group = (
+            page.locator(f'[data-{part}="{side}"]') for part in ("icicle", "group")
+        )
+        drawn = picture.evaluate("e => e.width / devicePixelRatio")
+        assert (
+            drawn == pytest.approx(picture.bounding_box()["width"], abs=1)
+            and drawn > 300
+        )
+        places[side] = [part.bounding_box()["y"] for part in (picture, group)]
+    assert places["A"] == places["B"]
+    page.check('[name="pg-sides"][value="both"]', force=True)
+    assert page.is_visible('[data-group="A"]') and page.is_visible('[data-group="B"]')
+
+
+def test_a_phone_has_dials_curve_and_transport_on_one_screen(opened):
+    page = opened("#s=group-size", width=390)
+    dials, curve, bar = (
+        page.locator(css).bounding_box()
+        for css in (".pg-differs", '[data-chart="success"]', ".pg-bar")
+    )
+    assert curve["y"] + curve["height"] - dials["y"] < bar["y"] - 52
 
 
 def test_on_paper_there_are_pictures_and_no_buttons(opened):

@@ -110,9 +110,8 @@ def test_chinese_words_are_found(root, page, query):
 def test_english_words_are_found_also_misspelt(root, page, query, meant):
     page.goto(f"{root}en/search.html?q={query}")
     page.wait_for_selector("#search-results li a")
-    assert page.inner_text("#search-says").endswith(
-        f"for “{meant}”" if meant else "found"
-    )
+    says = page.inner_text("#search-says")
+    assert f"for “{meant}”." in says if meant else says.endswith("found")
 
 
 @pytest.mark.parametrize(
@@ -123,8 +122,12 @@ def test_a_misspelt_chinese_term_finds_what_was_meant_and_says_so(
 ):
     page.goto(f"{(folder / 'zh/search.html').as_uri()}?q={query}")
     page.wait_for_selector("#search-results li a")
-    assert f"“{meant}”" in page.inner_text("#search-says")
+    says = page.inner_text("#search-says")
+    assert f"“{query}”没有找到" in says and f"“{meant}”" in says
     assert page.locator("#search-results mark").first.inner_text() == meant
+    page.click(f"#search-says button:text('“{query}”')")
+    assert f"“{meant}”" not in page.inner_text("#search-says")
+    assert meant not in page.locator("#search-results mark").all_inner_texts()
 
 
 @pytest.mark.parametrize("name", ["glossary", "api"])

@@ -77,10 +77,13 @@ def test_the_index_links_to_a_symptom_under_what_its_curves_show():
     html = finder({"Stops": [("x", "A < B", rows)]}, "en")
     assert '<li data-of="reward kl"><a href="#x">' in html and "A &lt; B" in html
     assert html.count("<polyline") == 2
-    hidden = re.findall(
-        r'#of-(\w+):checked\) \[data-of\]:not\(\[data-of~="(\w+)"', html
+    card, text = (
+        r'\[data-of\]:not\(\[data-of~="(\w+)"\]\)',
+        r"\.listed:not\(\.of-(\w+)\)",
     )
-    assert [one for one, _ in hidden] == [other for _, other in hidden] == [*QUANTITIES]
+    hidden = re.findall(rf"#of-(\w+):checked\) :is\({card},{text}\)", html)
+    assert hidden == [(name,) * 3 for name in QUANTITIES]
+    assert "all<small>1<" in html and "entropy<small>0<" in html
 
 
 def test_the_responses_of_a_hacked_reward_are_those_that_are_stored():

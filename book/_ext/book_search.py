@@ -23,11 +23,18 @@ WORDS = {  # what the script says
     "none": "没有找到。换一个词，或者看{}。"
     " | Nothing found. Try another word, or look into the {}.",
     "glossary": "记号与术语 | glossary",
-    "instead": "按“{word}”找到 {} 处 | {} places found for “{word}”",
+    "instead": "“{lost}”没有找到，下面是“{word}”的 {} 处。"
+    " | Nothing for “{lost}”. Showing {} places for “{word}”.",
+    "typed": "仍然只找“{}” | Search only for “{}”",
+    "half": "没有一处有全部的词，{} 处有其中几个"
+    " | No place has all the words; {} have some of them",
+    "begins": "没有“{word}”这个词，{} 处有以它开头的词"
+    " | No word “{word}”; {} places with words that begin so",
     "all": "全部 {} 处 → | All {} places →",
     "more": "另外 {} 处 | {} more",
     "hits": "最先找到的几处 | First places found",
-    "half": "只有其中几个词 | With only some of the words",
+    "halfMore": "只有其中几个词 | With only some of the words",
+    "beginsMore": "以它开头的其他词 | Other words that begin so",
     "opening": "本页开头 | Opening of the page",
 }
 SKIP = (
@@ -157,7 +164,22 @@ SAME = (  # a short form finds the words that it stands for, in every edition
     ("mask", "掩码"),
     ("reward", "奖励"),
     ("zero", "is 0", "both 0", "be 0"),
-    ("零", "是 0", "为 0"),
+    ("loss", "损失"),
+    ("grad", "gradient", "梯度"),
+    ("beta", "β", "kl coefficient", "kl_coef", "kl 系数"),
+    ("gamma", "γ"),
+    ("lambda", "λ"),
+    ("epsilon", "ε"),
+    ("rho", "ρ"),
+    ("flat", "never rises", "does not rise", "stays or falls"),
+    ("stuck", "never rises", "does not rise"),
+    ("collapse", "falls to 0", "崩溃", "掉到 0"),
+    ("retokenization", "encoding again", "tokenizes again", "再编码"),
+    ("平", "不涨", "不动"),
+    ("塌", "崩溃", "掉到 0"),
+    ("崩", "崩溃", "掉到 0"),
+    ("不学", "学不到", "不涨"),
+    ("零", "零", "是 0", "为 0"),
     ("为零", "是 0", "为 0"),
 )
 COMMAND = re.compile(r"\\(mathbb\{E\}|[a-zA-Z]+)\s?")

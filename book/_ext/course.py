@@ -20,6 +20,14 @@ from coursebook import pages
 from coursebook.languages import SOURCE, pick
 from tokencredit.figures import STAGES
 
+LOOKED_UP = {  # at the foot of the contents, on every page
+    "book/playground": "演练场 | Playground",
+    "book/zoo": "动物园 | Zoo",
+    "book/interview": "面试题 | Interview",
+    "book/symptoms": "症状 | Symptoms",
+    "book/glossary": "术语 | Glossary",
+    "book/errata": "博物馆 | Museum",
+}
 COMMA = {"zh": "、", "en": ", "}
 ARROWS = ("all", *[*STAGES][1:])
 PIECE = re.compile(r"(\S.*?(?:[：，；？]|[:,;?](?= )|$))( ?)")  # and the space after it
@@ -256,7 +264,10 @@ class CoursePlan(Generated):
 
 
 def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
-    """Give the page template the parts of the book and their pages, by short names."""
+    """Give the page template the parts of the book and their pages, by short names.
+
+    What is looked up has a link of its own, and is listed only while it is read.
+    """
     env, lang = app.env, app.config.edition
     names = {row["number"]: row[lang] for row in plan(Path(env.srcdir))}
     tree = app.config.external_site_map
@@ -276,9 +287,11 @@ def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree)
                 else names.get(number) or env.titles[name].astext(),
             }
             for name, number in numbers.items()
-            if name in env.found_docs
+            if name in env.found_docs and (name not in LOOKED_UP or name == page)
         ]
     context["book_parts"] = parts
+    there = {name: said for name, said in LOOKED_UP.items() if name in env.found_docs}
+    context["looked_up"] = {name: pick(said, lang) for name, said in there.items()}
 
 
 def setup(app: Sphinx) -> dict:

@@ -1,10 +1,11 @@
 """What an author marked in a chapter, on the page: predictions, held equations, folds.
 
-A pair of prose cells tagged ``predict`` becomes a question with buttons; `book.js`
-blurs the output of the next code cell until one is chosen (without a script and in
-print all is to be seen). Beside the number of an equation that a cell `holds` stands a
-✓ that leads to the cell. What the marks mean stands in ``coursebook.marks``. The setup,
-which a notebook runs first, stands on the page after the chapter's picture.
+A pair of prose cells tagged ``predict`` becomes a question with buttons, and stands
+above the output of the next code cell; `book.js` blurs it until one is chosen (without
+a script and in print all is to be seen). Beside the number of an equation that a cell
+`holds` stands a ✓ that leads to the cell. What the marks mean stands in
+``coursebook.marks``. The setup, which a notebook runs first, stands on the page after
+the chapter's picture.
 ``dropdown`` folds a side road.
 """
 
@@ -94,7 +95,7 @@ class Marks(SphinxTransform):
     default_priority = 880
 
     def apply(self) -> None:
-        held, asked, setups = {}, [], []
+        held, asked, answered, setups = {}, [], [], []
         for node in self.document.findall(nodes.Element):
             if isinstance(node, prediction):
                 asked.append(node)
@@ -105,8 +106,11 @@ class Marks(SphinxTransform):
                     setups.append(node)
                 last = node[-1].get("nb_element") if node.children else ""
                 if asked and last == "cell_code_output":
-                    asked.pop()
+                    answered.append((asked.pop(), node))
                     node["classes"].append("predicted")
+        for box, cell in answered:
+            box.parent.remove(box)
+            cell.insert(len(cell) - 1, box)
         for cell in setups:
             picture = cell.next_node(descend=False, siblings=True)
             if picture is not None and "tag_picture" in picture["classes"]:
@@ -160,4 +164,9 @@ def setup(app: Sphinx) -> dict:
     app.add_node(prediction, html=(visit_prediction, depart_prediction))
     app.add_node(choice, html=(visit_choice, depart_choice))
     app.add_node(folded, html=(visit_folded, depart_folded))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    # of pages as they are read: a higher one, and all are read again
+    return {
+        "env_version": 2,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -3,11 +3,13 @@
 The list is written from ``tokencredit.DIAGNOSTICS``. A reader recognises a curve sooner
 than a sentence, so each symptom has a sketch of one or two, from ``book/curves.yml``.
 The sketches of all are the index at the top of the page, which shows only those of one
-quantity once it is chosen; a style sheet does that, no script.
+quantity once it is chosen, as the rest of the page does; a style sheet does that, and
+``symptoms.js`` adds a filter by words.
 """
 
 import inspect
 import math
+from collections import Counter
 from html import escape
 from pathlib import Path
 
@@ -87,6 +89,11 @@ QUANTITIES = {
 }
 ASK = "日志里哪一样看着不对？ | What in the log looks wrong?"
 ALL = "全部 | all"
+FILTER = "用词筛选，例如 NaN | Filter by words, such as NaN"
+SHOWN = "显示 {} 个症状，共 %d 个 | {} of %d symptoms shown"
+NONE = "没有这样的症状。 | No symptom is like that."
+BACK = "显示全部 | Show all"
+ELSEWHERE = "在全书里找 | Search the book"
 ENDS = {"breaks": 0.7, "overflows": 0.58}  # where a curve breaks off
 ACROSS = (6, 5)  # cards in a row
 
@@ -132,6 +139,11 @@ def sketch(rows: list[dict], lang: str) -> str:
     )
 
 
+def quantities(rows: list[dict]) -> dict[str, None]:
+    """Return of which quantities some curves are, in their order."""
+    return dict.fromkeys(row["of"] for row in rows)
+
+
 def across(cards: int) -> int:
     """Return how many cards stand in a row, so that the last row is full or nearly."""
     return min(ACROSS, key=lambda row: -cards % row)
@@ -142,21 +154,24 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
 
     `groups` has, by its heading, the (anchor, title, curves) of each group's symptoms.
     """
-    choices = [("all", ALL), *QUANTITIES.items()]
+    each = [quantities(rows) for group in groups.values() for *_, rows in group]
+    counts = {"all": len(each), **Counter(of for some in each for of in some)}
     radios = "".join(
         f'<label><input type="radio" name="quantity" id="of-{name}"'
-        f"{' checked' * (name == 'all')}><span>{pick(words, lang)}</span></label>"
-        for name, words in choices
+        f"{' checked' * (name == 'all')}><span>{pick(words, lang)}"
+        f"<small>{counts.get(name, 0)}</small></span></label>"
+        for name, words in {"all": ALL, **QUANTITIES}.items()
     )
     hidden = ",".join(
-        f'.finder:has(#of-{name}:checked) [data-of]:not([data-of~="{name}"])'
+        f"article:has(#of-{name}:checked) "
+        f':is([data-of]:not([data-of~="{name}"]),.listed:not(.of-{name}))'
         for name in QUANTITIES
     )
     boxes = []
     for heading, symptoms in groups.items():
         links, every = [], {}
         for anchor, title, rows in symptoms:
-            of = dict.fromkeys(row["of"] for row in rows)
+            of = quantities(rows)
             every |= of
             links.append(
                 f'<li data-of="{" ".join(of)}"><a href="#{anchor}">'
@@ -170,8 +185,24 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
     ask = pick(ASK, lang)
     return (
         f'<nav class="finder" aria-label="{ask}">'
-        f"<style>{hidden}{{display:none}}</style>"
-        f"<fieldset><legend>{ask}</legend>{radios}</fieldset>{''.join(boxes)}</nav>"
+        f"<style>@media screen{{{hidden}{{display:none}}}}</style>"
+        f"<fieldset><legend>{ask}</legend>{radios}</fieldset>"
+        f"{words_bar(counts['all'], lang)}{''.join(boxes)}</nav>"
+    )
+
+
+def words_bar(count: int, lang: str) -> str:
+    """Return the filter by words, and how many are shown; its script shows it."""
+    ask, shown, none, back, elsewhere = (
+        escape(pick(text, lang)) for text in (FILTER, SHOWN, NONE, BACK, ELSEWHERE)
+    )
+    return (
+        f'<div class="finder-words" hidden data-says="{shown % count}" '
+        f'data-none="{none}"><input type="search" placeholder="{ask}" '
+        f'aria-label="{ask}"><p role="status"><span></span>'
+        f'<button type="button">{back}</button> '
+        f'<a href="../search.html">{elsewhere}</a></p></div>'
+        '<script src="../_static/symptoms.js" defer></script>'
     )
 
 
@@ -190,6 +221,9 @@ class Sketches(SphinxTransform):
             if rows := drawn.pop(anchor := section["ids"][0], None):
                 html = sketch(rows, lang)
                 section.insert(1, nodes.raw("", html, format="html"))
+                of = ["listed", *(f"of-{name}" for name in quantities(rows))]
+                for part in (section, section.parent):
+                    part["classes"] += [one for one in of if one not in part["classes"]]
                 group, title = (s[0].astext() for s in (section.parent, section))
                 groups.setdefault(group, []).append((anchor, title, rows))
         page = next(self.document.findall(nodes.section))

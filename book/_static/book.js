@@ -5,11 +5,14 @@
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
+  const AIR = 24; // px kept free under an answer
   const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
   const READ = 0.8; // of its sections, and a chapter counts as read
+
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
   const remember = (key, value) => {
@@ -32,14 +35,14 @@
     let [section] = all("article > section"), inner = section;
     while (inner) {
       section = inner;
-      inner = lastAbove(all(":scope > section[id]", section));
+      inner = lastAbove(all(":scope > section[id]", section).filter((e) => e.getClientRects().length)); // not filtered out
     }
     return section;
   };
 
   // Blocks that all editions of a section share, in order: marks to measure a place by.
   const marks = (section) =>
-    all(":scope > :is(.cell, .math, table, .explorer, .predict, details, section)", section);
+    all(":scope > :is(.cell, .math, table, .explorer, details, section)", section);
 
   // A place is a section and how far between which of its blocks the line is: in pixels
   // close under a block, so that a heading comes back where it was, and in parts of the way.
@@ -224,11 +227,11 @@
     return parts.filter(Boolean);
   };
 
-  // A prediction covers what tells its answer until a choice is made. The choice is
-  // remembered, and the box can be put back.
+  // A prediction stands above the output that answers it, and covers what tells the answer
+  // until a choice is made: then box and output are brought into view together. The choice
+  // is remembered, and the box can be put back.
   const predict = (box, number) => {
-    const after = (cell) => box.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING;
-    const cell = all(".cell.predicted").find(after), output = cell?.querySelector(".cell_output");
+    const cell = box.closest(".cell"), output = cell?.querySelector(".cell_output");
     if (!output) return;
     const answers = telling(cell);
     const key = `predict ${page()} ${number}`;
@@ -254,14 +257,23 @@
       words.textContent = open || choice < 0 ? "" : choice == answer ? right : other;
       more.textContent = open ? show : again;
     };
-    const choose = (choice) => (remember(key, choice), set(choice));
+    const reveal = () => {
+      const below = output.getBoundingClientRect().bottom + AIR - innerHeight;
+      const by = Math.min(below, top(says) - BAR), behavior = calm.matches ? "instant" : "smooth";
+      if (by > 0) scrollBy({ top: by, behavior });
+    };
+    const choose = (choice) => {
+      remember(key, choice);
+      set(choice);
+      if (choice !== null) reveal();
+    };
     buttons.forEach((button, i) => button.addEventListener("click", () => choose(i)));
     more.addEventListener("click", () => {
       choose(output.inert ? -1 : null);
       if (output.inert) buttons[0].focus();
     });
     // What is inert answers to nothing itself; a click on it leads to the question.
-    box.parentElement.addEventListener("click", ({ clientX: x, clientY: y }) => {
+    cell.parentElement.addEventListener("click", ({ clientX: x, clientY: y }) => {
       const hit = ({ left, right, top, bottom }) => left < x && x < right && top < y && y < bottom;
       if (!answers.some((part) => part.inert && hit(part.getBoundingClientRect()))) return;
       box.scrollIntoView({ block: "center" });

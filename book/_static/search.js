@@ -10,38 +10,58 @@
   // What a reader most likely looks for: the chapters, then what sums them up.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const SOME = 5; // with fewer hits, places with half of the words follow
+  const ASKED = 4; // times as much counts a symptom where somebody asks why
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
   // Both spellings of a word are one: normalise, normalize.
   const lower = (text) => text.toLowerCase().replace(/([a-z]{3})is(?=e|ing|ation)/g, "$1iz");
 
   // What only makes a question of words is not looked for, unless there is nothing else.
-  const ASKS = /为什么|怎么办?|怎样|如何|什么|吗|呢|(?<![\w'])(?:a|an|the|is|are|was|do|does|did|my|why|how|what|when|to|of|in|by|it|its|not|i|and|can|should|go|going)(?![\w'])/g;
+  const ASKS = /为什么|为何|怎么办|怎么回事|怎么[选设算]|怎么|一直|总是|怎样|如何|是什么|什么|我们|我的|我|吗|呢|(?<![\w'])(?:an?|the|is|are|was|were|be|been|do|does|did|has|have|had|my|your|our|me|we|you|why|how|what|which|when|where|to|of|on|in|at|by|for|from|with|as|or|if|so|it|its|this|that|there|not|i|and|but|can|should|would|will|go|goes|going|get|gets|getting)(?![\w'])/g;
+  const WHY = /为什么|为何|怎么|我的|[不没]|(?<![\w'])(?:why|my|not|never|stuck|stops?)(?![\w'])|n't/; // symptoms first
+  const SMALL = /[的了](?![\u3400-\u9fff])|(?<![\u3400-\u9fff])[的是在]/g;
   const split = (text) => text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [];
 
   // A short form, or another name, finds what it stands for.
   const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
   const NAMES = new RegExp(Object.keys(SAME).filter((name) => HAN.test(name) && name.length > 2).join("|"), "g");
   const terms = (query) => {
-    const low = lower(query).replace(NAMES, " $& "), some = split(low.replace(ASKS, " "));
+    const low = lower(query).replace(NAMES, " $& "), some = split(low.replace(ASKS, " ").replace(SMALL, " "));
     return some.length ? some : split(low);
   };
 
-  // Latin words are found at their beginning, so "kl" is not in "weekly".
+  // Latin words are found whole, "kl" not in "weekly" nor "flat" in "flattering", but with
+  // their endings; a term that ends in … is the beginning of a word.
+  const ENDING = /(?:e?s|[a-z]?(?:ed|ing))?(?![a-z0-9])/y, AFTER_E = /[sd]?(?![a-z0-9])/y, END = /(?![a-z0-9])/y;
+  const stems = (word) => {
+    const one = word.replace(/(?<=^[a-z]{3,})(?:(?<=ss)es|(?<![su])s)$/, "");
+    const root = word.replace(/(?<=^[a-z]{3,})(?:(?<=([bdgmnprt]))\1|(?<=[a-z]{4}))(?:ing|ed)$/, "");
+    return root === word ? [one] : [root, `${root}e`];
+  };
+  const same = (term) => SAME[term] ?? SAME[stems(term)[0]] ?? [];
   const places = (text, term) => spans(text, term).map(([at]) => at);
-  const spans = (text, term) =>
-    [term, ...(SAME[term] ?? [])].flatMap((one) => found(text, one).map((at) => [at, at + one.length]));
-  const found = (text, term) => {
-    const found = [];
+  const spans = (text, term) => {
+    const itself = term.length === 1 && HAN.test(term) && SAME[term] ? [] : [term, ...stems(term)]; // 平, not 平均
+    const all = new Map([...new Set([...itself, ...same(term)])].flatMap((form) => found(text, form)));
+    return [...all].sort((a, b) => a[0] - b[0]);
+  };
+  const found = (text, form) => {
+    const found = [], begins = form.endsWith("…"), term = begins ? form.slice(0, -1) : form;
+    const word = /[a-z0-9]$/.test(term) && !begins;
+    const ending = term.length < 3 ? END : term.endsWith("e") ? AFTER_E : ENDING;
     for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-      const before = text[at - 1] ?? " ";
-      if (HAN.test(term) || !/[a-z0-9]/.test(before) || !/[a-z0-9]/.test(term[0])) found.push(at);
+      const end = at + term.length;
+      if (/[a-z0-9]/.test(term[0]) && /[a-z0-9]/.test(text[at - 1] ?? " ")) continue;
+      ending.lastIndex = end;
+      const rest = word ? ending.exec(text) : [""];
+      if (rest) found.push([at, end + rest[0].length]);
     }
     return found;
   };
 
   const index = BOOK_INDEX.map(([page, sections]) => ({
     page,
+    symptoms: /symptoms$/.test(page),
     // A term is taught where it comes first: later chapters count a little less.
     weight: KINDS.find(([kind]) => kind.test(page))[1] * (1 - (parseInt(page.slice(9)) || 0) / 100),
     title: sections[0][2],
@@ -52,10 +72,30 @@
     })),
   }));
 
-  // A title counts the more, the more of it the term is.
+  const there = (term) => index.some(({ sections }) =>
+    sections.some(({ low }) => low.some((text) => places(text, term).length)));
+
+  // The words of a run of Chinese, single signs together where the book has them so; where
+  // the browser does not know words, pairs of signs.
+  const segmenter = Intl.Segmenter && new Intl.Segmenter("zh", { granularity: "word" });
+  const words = (term) => {
+    if (!HAN.test(term) || SAME[term]) return [term];
+    if (!segmenter) return term.length > 2 ? [...term].slice(1).map((c, i) => term[i] + c) : [term];
+    const cut = [];
+    for (const { segment: one } of segmenter.segment(term)) {
+      const last = cut.at(-1) ?? "", single = last.length === 1 || one.length === 1;
+      if (/^[不没未]$/.test(last) || (last && single && !/[不没未]/.test(one) && there(last + one))) cut[cut.length - 1] += one;
+      else cut.push(one);
+    }
+    return cut.filter((word) => !/^[的了是在有会就也都很]$/.test(word));
+  };
+
+  // A title counts the more, the more of it the term is, and less with another ending.
   const share = (title, term) => {
     const [at] = spans(title, term);
-    return at ? 40 + (60 * (at[1] - at[0])) / title.length : 0;
+    if (!at) return 0;
+    const asked = title.startsWith(term, at[0]) || same(term).length ? 1 : 0.5;
+    return asked * (40 + (60 * (at[1] - at[0])) / title.length);
   };
 
   const score = (page, section, wanted, query) => {
@@ -72,7 +112,8 @@
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
     if (wanted.length > 1 && places(title, query).length) sum += 40;
-    if (title.replace(/^the /, "") === query && page.page.startsWith("chapters/")) sum += 60;
+    else if (wanted.length > 1 && places(text, query).length) sum += 20;
+    if (title.replace(/^the /, "") === stems(query)[0] && page.page.startsWith("chapters/")) sum += 60;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
 
@@ -94,7 +135,7 @@
   // The word of the book that is nearest to a term: of words as near, the most frequent.
   // Chinese has no spaces between words: there, what is set in bold.
   const vocabularies = {};
-  const LATIN = /[a-z][a-z-]{3,}/g, CHINESE = /[\u3400-\u9fff]{3,8}/g;
+  const LATIN = /[a-z][a-z_-]{3,}/g, CHINESE = /[\u3400-\u9fff]{3,8}/g;
   const nearest = (term) => {
     const han = HAN.test(term), form = han ? CHINESE : LATIN;
     if (term.match(form)?.[0] !== term) return term;
@@ -114,44 +155,43 @@
     return best[2];
   };
 
-  // A word that the book does not have may be misspelt.
-  const search = (query) => {
-    const low = lower(query).trim(), asked = terms(low);
-    const there = (term) => index.some(({ sections }) =>
-      sections.some(({ low }) => low.some((text) => places(text, term).length)));
-    const meant = asked.map((term) => (there(term) ? term : nearest(term)));
-    if (meant.join() === asked.join()) return find(low);
-    const instead = meant.join(" ");
-    return { ...find(instead), instead };
+  // A word that the book does not have may be the beginning of one, or misspelt.
+  const search = (query, asTyped = false) => {
+    const low = lower(query).trim(), asked = terms(low), why = WHY.test(low);
+    const lost = asTyped ? [] : asked.filter((term) => !there(term) && !there(`${term}…`) && nearest(term) !== term);
+    if (!lost.length) return find(asked, low, why);
+    const meant = asked.map((term) => (lost.includes(term) ? nearest(term) : term));
+    const instead = meant.join(HAN.test(low) ? "" : " ");
+    return { ...find(meant, instead, why), instead, lost: lost.join(" ") };
   };
 
-  const find = (low) => {
-    const whole = terms(low);
-    const pairs = whole.flatMap((term) =>
-      HAN.test(term) && term.length > 2 ? [...term].slice(1).map((c, i) => term[i] + c) : [term]);
-    const all = (wanted) => {
-      const hits = index.flatMap((page) =>
-        page.sections
-          .map((section) => ({ page, section, points: score(page, section, wanted, low) }))
-          .filter(({ points }) => points > 0));
-      return hits.sort((a, b) => b.points - a.points);
-    };
-    for (const wanted of [whole, pairs]) { // a long Chinese query may be cut
-      const hits = wanted.length ? all(wanted) : [];
-      if (hits.length < SOME && wanted.length > 1) {
-        const more = new Map(), seen = new Set(hits.map(({ section }) => section));
-        for (const hit of wanted.flatMap((term) => all([term]))) {
-          const sum = more.get(hit.section) ?? { ...hit, points: 0, held: 0 };
-          sum.points += hit.points;
-          sum.held += 1;
-          if (!seen.has(hit.section)) more.set(hit.section, sum);
-        }
-        const half = [...more.values()].filter(({ held }) => held * 2 >= wanted.length);
-        hits.push(...half.sort((a, b) => b.held - a.held || b.points - a.points));
+  const find = (asked, query, why) => {
+    const hits = [], seen = new Set(), cut = asked.flatMap(words);
+    const all = (wanted) => wanted.length ? index.flatMap((page) => page.sections
+      .map((section) => ({ page, section, wanted, points: score(page, section, wanted, query) * (why && page.symptoms ? ASKED : 1) }))
+      .filter(({ points }) => points > 0)).sort((a, b) => b.points - a.points) : [];
+    const half = () => {
+      const more = new Map();
+      for (const hit of cut.flatMap((term) => all([term]))) {
+        const sum = more.get(hit.section) ?? { ...hit, wanted: cut, points: 0, held: 0 };
+        sum.points += hit.points;
+        sum.held += 1;
+        more.set(hit.section, sum);
       }
-      if (hits.length) return { hits, wanted };
-    }
-    return { hits: [], wanted: whole };
+      return [...more.values()].filter(({ held }) => held * 2 >= cut.length)
+        .sort((a, b) => b.held - a.held || b.points - a.points);
+    };
+    const take = (some, less) => {
+      for (const hit of some) {
+        if (!seen.has(hit.section)) hits.push({ ...hit, less });
+        seen.add(hit.section);
+      }
+    };
+    take(all(asked));
+    if (hits.length < SOME && cut.length > asked.length) take(all(cut)); // a long Chinese query
+    if (hits.length < SOME && cut.length > 1) take(half(), "half");
+    if (hits.length < SOME) take(all(cut.map((term) => (/[a-z]$/.test(term) ? `${term}…` : term))), "begins");
+    return { hits };
   };
 
   // The first sentence with most of the terms, and what follows in its block while there is
@@ -214,11 +254,20 @@
   const root = document.documentElement.dataset.content_root;
   const add = (parent, tag, props = {}) =>
     Object.assign(parent.appendChild(document.createElement(tag)), props);
-  const report = (says, query, { hits, instead }) => {
+  // How many places have all the words; or that none has, or that the words are others. What
+  // was typed stays one click away.
+  const report = (says, query, { hits, instead, lost }, asTyped) => {
+    const less = hits[0]?.less, count = hits.filter((hit) => hit.less === less).length;
     const [before, after] = WORDS.none.split("{}");
-    const found = instead ? WORDS.instead.replace("{word}", instead) : WORDS.found;
-    says.textContent = query && (hits.length ? found.replace("{}", hits.length) : before);
-    if (!query || hits.length) return;
+    const text = instead ? WORDS.instead : WORDS[less ?? "found"];
+    says.textContent = query && (hits.length
+      ? text.replace("{}", count).replace("{word}", instead ?? query).replace("{lost}", lost) : before);
+    if (!query) return;
+    if (instead) {
+      says.append(" ");
+      add(says, "button", { type: "button", onclick: asTyped, textContent: WORDS.typed.replace("{}", query) });
+    }
+    if (hits.length) return;
     add(says, "a", { href: `${root}book/glossary.html`, textContent: WORDS.glossary });
     says.append(after);
   };
@@ -227,8 +276,8 @@
 
   // ---- the page of results: a group for each page of the book ------------------------------
 
-  const item = (hit, wanted) => {
-    const { section } = hit, item = document.createElement("li");
+  const item = (hit) => {
+    const { section, wanted } = hit, item = document.createElement("li");
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
     // Where the title has the word, prose says more than a row of a table with it.
     const told = wanted.some((term) => places(section.low[0], term).length) && prose(section.text).join("\n");
@@ -236,10 +285,10 @@
     return item;
   };
 
-  const group = (hits, wanted) => {
+  const group = (hits) => {
     const box = document.createElement("section"), rest = hits.slice(A_GROUP);
     add(box, "h2", { textContent: hits[0].page.title });
-    const list = (parent, some) => add(parent, "ol").append(...some.map((hit) => item(hit, wanted)));
+    const list = (parent, some) => add(parent, "ol").append(...some.map(item));
     list(box, hits.slice(0, A_GROUP));
     if (!rest.length) return box;
     const fold = add(box, "details");
@@ -250,19 +299,17 @@
 
   const resultsPage = (field) => {
     const says = document.getElementById("search-says"), results = document.getElementById("search-results");
-    const show = () => {
-      const query = field.value.trim(), found = search(query);
-      const list = (hits) => {
-        const pages = new Map();
-        for (const hit of hits) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
-        results.append(...[...pages.values()].map((some) => group(some, found.wanted)));
-      };
-      const half = found.hits.filter(({ held }) => held);
+    const show = (asTyped = false) => {
+      const query = field.value.trim(), found = search(query, asTyped), first = found.hits[0]?.less;
       results.replaceChildren();
-      list(found.hits.filter(({ held }) => !held));
-      if (half.length) add(results, "p", { className: "search-half", textContent: WORDS.half });
-      list(half);
-      report(says, query, found);
+      for (const less of new Set(found.hits.map((hit) => hit.less))) {
+        const pages = new Map();
+        for (const hit of found.hits.filter((hit) => hit.less === less))
+          pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
+        if (less !== first) add(results, "p", { className: "search-half", textContent: WORDS[`${less}More`] });
+        results.append(...[...pages.values()].map(group));
+      }
+      report(says, query, found, () => (show(true), field.focus()));
     };
     field.value = new URLSearchParams(location.search).get("q") ?? "";
     field.addEventListener("input", () => {
@@ -299,9 +346,9 @@
     });
     const defines = (query) => ({ page, section }) =>
       page.page.endsWith("glossary") && section.low[2].split("\n").includes(query);
-    const show = () => {
-      const query = field.value.trim(), found = search(query), seen = {};
-      const { hits, wanted } = found;
+    const show = (asTyped = false) => {
+      const query = field.value.trim(), found = search(query, asTyped), seen = {};
+      const { hits } = found;
       const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
       const definition = hits.find(defines(lower(query)));
       const others = best.filter((hit) => hit !== definition);
@@ -309,7 +356,7 @@
       const first = others.slice(0, HITS);
       list.replaceChildren();
       for (const hit of first) {
-        const link = option(address(hit));
+        const link = option(address(hit)), { wanted } = hit;
         mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
         if (hit.section.level > 1 && hit.section.title !== hit.page.title)
           mark(add(link, "small"), hit.page.title, wanted);
@@ -320,13 +367,13 @@
       }
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
-      report(says, query, found);
+      report(says, query, found, () => (show(true), field.focus()));
       says.classList.toggle("shown", !hits.length || Boolean(found.instead));
       box.hidden = !query;
       field.ariaExpanded = String(hits.length > 0);
       go(-1);
     };
-    field.addEventListener("input", show);
+    field.addEventListener("input", () => show());
     field.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], size = list.children.length + 1;
       if (step) go(((at + 1 + step + size) % size) - 1); // -1 is the field itself

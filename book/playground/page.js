@@ -259,6 +259,7 @@ function changed({ target }) {
   const { dial, side } = target.dataset;
   if (dial) turned(dial, side, chosen(target));
   else if (target.matches(".pg-tales")) start(`#s=${target.value}`);
+  else if (target.name === "pg-sides") draw();
   else if (target.id === "pg-task") { state.task = target.value; begin(); sync(); }
   else if (target.closest(".pg-axis")) { state.axis = target.value; sync(); }
   else if (target.closest(".pg-two")) { state.two = target.checked; begin(); sync(); }

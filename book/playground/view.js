@@ -76,6 +76,12 @@ const chartBox = (name) => `<figure class="pg-chart" data-chart="${name}">
   <p class="pg-quiet" hidden></p>${
     name === "cosine" ? `<button class="pg-freeze">${ui("freeze")}</button>` : ""}</figure>`;
 
+// A phone shows the pictures of one side in the place of the other's.
+const sidesBox = () => `<fieldset class="pg-sides"><legend>${ui("sides")}</legend>${
+  each([...BOTH, "both"], (side) => `<label><input type="radio" name="pg-sides"
+    value="${side}"${side === "both" ? " checked" : ""}><span>${
+    side === "both" ? ui(side) : side}</span></label>`)}</fieldset>`;
+
 const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
   `<div data-of="${side}"><p class="pg-side">${legend(side)} <span class="pg-tip"></span></p>
   ${inside(side)}</div>`)}</div>`;
@@ -128,6 +134,7 @@ function build() {
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
       <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}</p>
+      ${sidesBox()}
       <p class="pg-cap pg-signs">${sign("up", "right")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
       ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
       <h3>${ui("group")}</h3>

@@ -1,6 +1,17 @@
 """The arithmetic of a batch (一批怎么切): updates, cards, passes, and their names."""
 
-from explorer import Dial, Figure, Plot, Preset, caption, number, scene, stack, tile
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    caption,
+    number,
+    scene,
+    side,
+    stack,
+    tile,
+)
 
 PROMPTS, GROUP = 512, 16  # of an iteration
 ALL = PROMPTS * GROUP
@@ -106,12 +117,13 @@ def draw(L, part, cards, size, epochs):
         align="left",
     )
     named = settings(PROMPTS, GROUP, part, cards, size, epochs)
-    words = [
-        caption(f"{name}: " + ", ".join(f"{k} {v}" for k, v in options.items()))
+    libraries = [
+        stack(caption(name), *(caption(f"{k} = {v}") for k, v in options.items()))
         for name, options in named.items()
     ]
     return scene(
-        stack(plot, *words),
+        plot,
+        side(*libraries, shares=(1, 1, 1)),
         tiles=[
             tile(L("更新步", "updates"), str(updates), L("每次迭代", "per iteration")),
             tile(

@@ -4,7 +4,18 @@ from functools import cache
 
 import torch
 
-from explorer import Dial, Figure, Plot, Preset, chip, number, row, scene, tile
+from explorer import (
+    Dial,
+    Figure,
+    Plot,
+    Preset,
+    chip,
+    legend,
+    number,
+    row,
+    scene,
+    tile,
+)
 from tokencredit.lab.experiments.engine_gap import engine
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -17,7 +28,6 @@ RESPONSES, TOKENS = 8192, 1000  # of an iteration, and of a response on average
 NUMBER, HALF = 4, 2  # bytes of an id, a log-prob or a reward; of a weight in bf16
 WEIGHTS = 7e9
 WRITE, JUDGE, WAIT, TRAIN, SYNC = range(5)
-NONE = "·"  # of a cell that nobody has filled yet
 SIGNS = task("signs")
 
 
@@ -86,10 +96,10 @@ def path(L, place):
 
 
 def cells(words, known, hot, push=None):
-    """A cell per number: amber if it is handed over now, a dot before it is known."""
-    look = "plain" + " sel" * hot
+    """A cell per number: amber if it is handed over now, grey before it is computed."""
+    look = "plain" * known + " sel" * hot
     return [
-        chip(word if known else NONE, push=p if known else 0, trained=False, look=look)
+        chip(word, push=p if known else 0, trained=False, look=look)
         for word, p in zip(words, push or [0] * len(words), strict=True)
     ]
 
@@ -171,6 +181,12 @@ def draw(L, place):
     one = L("其中一条回答", "of it, one response")
     if place in (TRAIN, SYNC):
         one = L("其中一个参数", "of it, one weight")
+    keys = legend(
+        ("sel line", L("这里交出的", "handed over here")),
+        ("wash", L("这时还没有算", "not computed yet")),
+    )
+    if place >= TRAIN:
+        keys[1].set("hidden", "hidden")
     count = WEIGHTS if place in (TRAIN, SYNC) else RESPONSES
     check = (
         (
@@ -205,6 +221,7 @@ def draw(L, place):
             row(label, drawn, end_sub=who, look=look or "heads")
             for label, who, drawn, look in lines
         ),
+        keys,
         tiles=[
             tile(what, size(moved(place)), L("每次迭代", "per iteration")),
             tile(one, size(moved(place) / count)),

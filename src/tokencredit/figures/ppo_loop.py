@@ -277,6 +277,16 @@ def draw(L, step):
         ),
     ][step]
     epoch, part = divmod(update - 1, STEPS // EPOCHS)
+    keys = legend(
+        ("up chip", "A > 0"),
+        ("down chip", "A < 0"),
+        ("off", L("没有梯度", "no gradient")),
+        ("wash", L("不在这个小批里", "not used")),
+        ("old", L("柱越高，写它的概率越大", "taller: a more probable token")),
+    )
+    for key, used in zip(keys, (*[not fresh] * 2, *[update] * 2, fresh), strict=True):
+        if not used:
+            key.set("hidden", "hidden")
     return scene(
         path(L, step, update),
         caption(shown[step]),
@@ -290,12 +300,7 @@ def draw(L, step):
             )
             for k in range(len(WORDS))
         ),
-        legend(
-            ("up chip", "A > 0"),
-            ("down chip", "A < 0"),
-            ("off", L("没有梯度", "no gradient")),
-            ("wash", L("不在这个小批里", "not in this mini-batch")),
-        ),
+        keys,
         says=says,
         tiles=[
             tile(

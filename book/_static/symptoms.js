@@ -1,0 +1,52 @@
+"use strict";
+// The index of the symptoms: words leave what has all of them, beside the choice of a
+// quantity, which the style sheet makes alone. It says how many are shown, and from none
+// there is a way back.
+(() => {
+  const finder = document.querySelector(".finder"), bar = finder.querySelector(".finder-words");
+  const field = bar.querySelector("input"), says = bar.querySelector("[role=status]");
+  const back = says.querySelector("button"), elsewhere = says.querySelector("a"), said = says.firstChild;
+  const item = (id) => document.querySelector(`.book-nav a[href="#${id}"]`)?.closest("li");
+  const symptoms = [...finder.querySelectorAll("li")].map((card) => {
+    const text = document.getElementById(card.querySelector("a").hash.slice(1));
+    return { card, text, low: text.textContent.toLowerCase(), of: card.dataset.of.split(" "), item: item(text.id) };
+  });
+  const groups = [...finder.querySelectorAll("div[data-of]")].map((box) => {
+    const inside = symptoms.filter(({ card }) => box.contains(card)), text = inside[0].text.parentElement;
+    return { box, text, inside, item: item(text.id) };
+  });
+  const list = (shown, ...parts) => {
+    for (const part of parts) part?.classList.toggle("unlisted", !shown);
+  };
+  const show = () => {
+    const words = field.value.toLowerCase().split(/\s+/), quantity = finder.querySelector(":checked").id.slice(3);
+    for (const one of symptoms) {
+      one.shown = (quantity === "all" || one.of.includes(quantity)) && words.every((word) => one.low.includes(word));
+      list(one.shown, one.card, one.text, one.item);
+    }
+    for (const { box, text, inside, item } of groups) list(inside.some(({ shown }) => shown), box, text, item);
+    const count = symptoms.filter(({ shown }) => shown).length;
+    said.textContent = (count ? bar.dataset.says : bar.dataset.none).replace("{}", count);
+    back.hidden = count === symptoms.length;
+    elsewhere.hidden = count > 0;
+    elsewhere.search = `q=${encodeURIComponent(field.value.trim())}`;
+  };
+  const all = () => {
+    field.value = "";
+    finder.querySelector("#of-all").checked = true;
+    show();
+  };
+  const target = () => { // what a link leads to is listed
+    const to = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!to?.closest(".unlisted")) return;
+    all();
+    to.scrollIntoView();
+  };
+  field.addEventListener("input", show);
+  finder.addEventListener("change", show);
+  back.addEventListener("click", () => (all(), field.focus()));
+  addEventListener("hashchange", target);
+  bar.hidden = false;
+  show();
+  target();
+})();
