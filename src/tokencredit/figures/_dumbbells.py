@@ -25,6 +25,7 @@ def dumbbells(
         ends: what the two values are called.
     """
     names = [*rows][::-1]
+    plain = next((name for name in rows if name not in (hues or {})), names[-1])
     for y, name in enumerate(names):
         color = COLORS[(hues or {}).get(name, "ink")]
         if y % 2:
@@ -36,7 +37,7 @@ def dumbbells(
         ended = ax.plot(last, places, "o", ms=3.2, color=color)
         middle = np.nanmedian(last)
         ax.vlines(middle, y - 0.44, y + 0.44, color=color, alpha=0.4, lw=3)
-        if y == len(names) - 1:
+        if name == plain:
             begun[0].set_label(ends[0])
             ended[0].set_label(ends[1])
     ax.set(yticks=range(len(names)), yticklabels=names, ylim=(-0.5, len(names) - 0.5))
