@@ -64,6 +64,7 @@ EPISODES = {  # per environment the seed of its instance, per episode noise and 
 MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 SIGNS = dict(zip(MOVES, "←↓→↑", strict=True))
 PLAYER = "PX!@+"
+PIECES = {"P": "●", "X": "✗", "!": "✓", "@": "●", "+": "●", "$": "■", "*": "✓"}
 PLAYS, TURNS, STEPS = 3, 5, 8  # episodes of a group; their longest
 SIDE = 5.6  # of the board of FrozenLake and Sokoban
 PAGES = ("search", "results", "item", "bought")  # of WebShop
@@ -177,11 +178,12 @@ def draw_board(L, plot, frames, step, shown):
     near = 0.34 * wide
     look = "up" if box == "*" else "alt"
     plot.area(x - near, x + near, y - near, y + near, look, show=bool(shown and box))
-    plot.text(x, y, box, "boxed", show=bool(shown and box))
+    plot.text(x, y, PIECES.get(box, ""), "boxed", show=bool(shown and box))
     here = player(frame)
     x, y = at(*here)
     plot.area(x - near, x + near, y - near, y + near, "sel", show=shown)
-    plot.text(x, y, next(s for s in PLAYER if s in letters), "boxed strong", show=shown)
+    me = PIECES[next(s for s in PLAYER if s in letters)]
+    plot.text(x, y, me, "boxed strong", show=shown)
     trail = [at(*player(frames[min(k, step)])) for k in range(STEPS + 1)]
     came = next((spot for spot in trail[::-1] if spot != (x, y)), (x, y))
     edge = tuple(
@@ -200,26 +202,26 @@ def draw_board(L, plot, frames, step, shown):
     plot.arrow(x, y, *end, look, show=shown and frame["did"] in MOVES)
 
 
-KEYS = {  # what the letters of a board are
+KEYS = {  # what the signs on a board are
     "Bandit": [],
     "FrozenLake": [
-        ("P  智能体", "P  the agent"),
+        ("●  智能体", "●  the agent"),
         ("O  冰洞", "O  a hole"),
         ("G  终点", "G  the goal"),
-        ("X  落水，!  到达", "X  fell in, !  arrived"),
+        ("✗  落水，✓  到达", "✗  fell in, ✓  arrived"),
     ],
     "Sokoban": [
-        ("@  智能体", "@  the agent"),
-        ("$  箱子", "$  the box"),
+        ("●  智能体", "●  the agent"),
+        ("■  箱子", "■  the box"),
         ("○  目标", "○  its target"),
-        ("*  箱子到位", "*  the box on it"),
+        ("✓  箱子到位", "✓  the box on it"),
     ],
     "WebShop": [],
 }
 
 
 def draw_keys(L, plot, env):
-    """Beside the board: its letters, and what the arrow says."""
+    """Beside the board: its signs, and what the arrow says."""
     keys = KEYS[env]
     for k in range(4):
         words = L(keys[k]) if keys else ""
