@@ -299,6 +299,12 @@ def test_the_rows_of_a_table_are_searched_after_the_prose():
     assert blocks(section) == ["Then prose.", "\tone: 1"]
 
 
+def test_a_break_of_a_line_parts_two_words():
+    line = nodes.raw("", "<br>", format="html")
+    prose = nodes.paragraph("", "", nodes.Text("alike"), line, nodes.Text("entropy"))
+    assert blocks(nodes.section("", prose)) == ["alike entropy"]
+
+
 def test_the_site_passes_its_own_checks(built):
     assert check_pages.problems(built, built.parents[1] / "chapters") == []
 

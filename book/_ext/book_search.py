@@ -229,7 +229,7 @@ def words(node: nodes.Node) -> str:
     if node.get("reftype") == "eq":
         return f"(⋯{node['reftarget']}⋯)"
     if isinstance(node, SKIP) or node.get("refdomain") == "cite":
-        return ""
+        return " " * (node.astext() == "<br>")  # a break parts two words
     parts = [words(child) for child in node.children]
     if isinstance(node, addnodes.desc_parameterlist):
         return f"({', '.join(parts)})"
