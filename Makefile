@@ -23,7 +23,7 @@ book: $(READY)  ## build both editions, serve them on 127.0.0.1 (PORT=8000)
 site: $(READY)  ## build both editions into _build/site
 	$(BIN)/python book/site.py --clean
 
-check: $(READY)  ## format, lint, parity, tests without a browser: about eight minutes
+check: $(READY)  ## format, lint, parity, tests without a browser: about twelve minutes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m coursebook.parity
