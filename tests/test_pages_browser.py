@@ -362,7 +362,9 @@ def test_places_with_all_words_stand_above_those_with_some(folder, page):
       });
     }"""
     )
-    held = [[word in text for word in ("advantage", "clip", "museum")] for text, _ in parts]
+    held = [
+        [word in text for word in ("advantage", "clip", "museum")] for text, _ in parts
+    ]
     assert [all(words) for words in held] == [not some for _, some in parts]
     assert all(sum(words) == 2 for words in held if not all(words))
 
