@@ -162,23 +162,32 @@ def test_names_at_the_ends_stand_in_their_order_and_apart():
 
 
 def test_a_dumbbell_leads_from_the_first_value_of_a_seed_to_its_last():
-    fig, ax = canvas(top=0.45)
+    _, ax = canvas()
     rows = {"up": np.array([[0.1, 0.2], [0.9, 0.8]]), "down": np.array([[0.5], [0.4]])}
     dumbbells(ax, rows, {"down": "vermilion"})
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["down", "up"]
+    named = {text.get_text(): text.xy[1] for text in ax.texts}
+    assert named == {"up": 1.5, "down": 0.5}
     bars = [line for line in ax.lines if line.get_marker() == "None"]
     seen = {tuple(line.get_xdata()): line for line in bars}
     assert set(seen) == {(0.1, 0.9), (0.2, 0.8), (0.5, 0.4)}
     high = {ends: line.get_ydata()[0] for ends, line in seen.items()}
     assert high[0.1, 0.9] > high[0.2, 0.8] > high[0.5, 0.4]  # rows and seeds in order
     assert seen[0.5, 0.4].get_color() == COLORS["vermilion"]
-    name_lines(ax)
-    (panel,) = panels_of(fig)
-    assert re.findall(r">(first|last)<", panel) == ["first", "last"]
+
+
+def test_row_names_that_stand_in_the_panel_before_are_faint():
+    fig, axes = canvas(1, 2)
+    rows = {"one": np.array([[0.1], [0.9]])}
+    for ax, again in zip(axes, (False, True), strict=True):
+        dumbbells(ax, rows, again=again)
+    plain, faint = (re.findall("<text[^>]*>one<", panel) for panel in panels_of(fig))
+    assert ["opacity" in text for text in plain + faint] == [False, True]
+    look = (ROOT / "src/tokencredit/figures/static/figures.css").read_text("utf-8")
+    assert '.fig svg + svg text[style*="opacity"] { display: none; }' in look
 
 
 def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values():
-    fig, ax = canvas(top=0.45)
+    fig, ax = canvas()
     rows = {
         "odd": np.array([[0.1, 0.1, 0.1], [0.9, 0.2, 0.3]]),
         "one lost": np.array([[0.6, np.nan, 0.6], [0.4, np.nan, 0.5]]),
@@ -189,13 +198,12 @@ def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values(
     assert high[:, 0] == pytest.approx([0.3, 0.3])
     assert low[:, 0] == pytest.approx([0.45, 0.45])
     for y, bar in enumerate((low, high)):
-        assert bar[:, 1] == pytest.approx([y - 0.44, y + 0.44])
+        assert bar[:, 1] == pytest.approx([y - 0.46, y + 0.18])
     looks = [marks.get_edgecolor()[0, :3] for marks in ax.collections]
     for look, name in zip(looks, ("vermilion", "ink"), strict=True):
         assert look == pytest.approx(to_rgb(COLORS[name]))
-    name_lines(ax)
     (panel,) = panels_of(fig)
-    assert re.findall(r">(early|late|first|last)<", panel) == ["early", "late"]
+    assert re.findall(r">(early|late)<", panel) == ["early", "late"]
 
 
 def test_a_plot_speaks_the_language_of_the_edition():

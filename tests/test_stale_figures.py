@@ -47,8 +47,8 @@ def test_staleness_is_the_trainer_s_version_minus_that_of_the_writer(
 
 
 def test_no_line_crosses_the_number_of_a_response():
-    assert asynchrony.clear(4, 16, [2, 6, 10, 20]) == 13
-    assert asynchrony.clear(4, 6, []) == 5
+    assert asynchrony.clear(4, 16, [2, 6, 10, 20]) == (10, 16)
+    assert asynchrony.clear(4, 6, []) == (4, 6)
 
 
 def test_who_waits_for_nobody_is_busy_and_stale():

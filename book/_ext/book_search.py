@@ -25,6 +25,7 @@ WORDS = {  # what the script says
     "glossary": "记号与术语 | glossary",
     "instead": "“{lost}”没有找到，下面是“{word}”的 {} 处。"
     " | Nothing for “{lost}”. Showing {} places for “{word}”.",
+    "gone": "“{}”全书都没有。 | “{}” is nowhere in the book.",
     "typed": "仍然只找“{}” | Search only for “{}”",
     "half": "没有一处有全部的词，{} 处有其中几个"
     " | No place has all the words; {} have some of them",

@@ -1,9 +1,11 @@
 """Lines of code: each an element with its indentation.
 
 Where a line is too long for the page it breaks, and goes on set in under itself
-(``book.css``): what matters in it often stands at its end. Outputs keep their columns.
-A block says how long its longest line is, and is set smaller where that has no room; an
-output with lines too long for this is as wide as a figure.
+(``book.css``): what matters in it often stands at its end. It breaks where a hand does:
+after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
+and before an operator that is not in brackets. Outputs keep their columns. A block says
+how long its longest line is, and is set smaller where that has no room; an output with
+lines too long for this is as wide as a figure.
 """
 
 import re
@@ -16,6 +18,10 @@ BLOCK = re.compile(
     r'<div class="([^"]*)"><div class="highlight"><pre>(<span></span>)'
     r"(.*?)\n(</pre>)",
     re.S,
+)
+BREAK = re.compile(
+    r' +(?=<span class="(?:c1|k|kn|o|ow)">(?!(?:in|is|not|=)<))'
+    '|(?<=,</span>) (?!<span class="m)|(?<=>=</span>) '
 )
 WIDE = 90  # columns: more than the text has room for, however small they are set
 
@@ -48,10 +54,36 @@ def line(html: str) -> str:
     >>> line("")  # an empty one is still there for who copies by hand
     '<span class="line"><br><i>\\n</i></span>'
     """
-    text = text_of(html)
-    inside = len(text) - len(text.lstrip(" "))
+    code = html.lstrip(" ")
+    inside = len(html) - len(code)
     style = f' style="--in:{inside}"' if inside else ""
-    return f'<span class="line"{style}>{html or "<br>"}<i>\n</i></span>'
+    code = " " * inside + parts(code) if code else "<br>"
+    return f'<span class="line"{style}>{code}<i>\n</i></span>'
+
+
+def parts(html: str) -> str:
+    """Return a line with an element around each part that is kept whole.
+
+    >>> parts('a <span class="o">+</span> b')
+    '<span class="part">a</span> <span class="part"><span class="o">+</span> b</span>'
+    >>> parts('<span class="p">(</span>a <span class="o">+</span> b')  # in brackets
+    '<span class="p">(</span>a <span class="o">+</span> b'
+    """
+    cut = BREAK.sub(
+        lambda found: (
+            found[0] if inner(found) else f'</span>{found[0]}<span class="part">'
+        ),
+        html,
+    )
+    return f'<span class="part">{cut}</span>' if cut != html else html
+
+
+def inner(found: re.Match) -> bool:
+    """Tell whether a place to break is before an operator in brackets."""
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    signs = "".join(re.findall('<span class="p">([^<]*)<', before))
+    depth = sum(map(signs.count, "([{")) - sum(map(signs.count, ")]}"))
+    return depth > 0 and after.startswith('<span class="o">')
 
 
 def split(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:

@@ -38,7 +38,7 @@ WORDS = {
     "thread": "全书主线，亮着的是本章 | the thread; this chapter is lit",
     "map": "全书一条线，每一章改一支箭头 | One thread; each chapter changes one arrow",
     "whole": "走完整条线 | the whole thread",
-    "order": "按顺序 | In order",
+    "order": "各章，按顺序 | Chapters in order",
     "planned": "编写中 | being written",
     "start": "开始 | Start",
     "plan": "{} 周 | In {} weeks",
@@ -183,7 +183,7 @@ class ChapterHead(SphinxTransform):
 class CourseMap(Generated):
     """The thread as a map: the stages, on each arrow the chapters that change it.
 
-    Under it stand the chapters in the order in which they are read.
+    Folded under it are the chapters in the order in which they are read.
     """
 
     def run(self) -> list[nodes.Node]:
@@ -228,8 +228,8 @@ class CourseMap(Generated):
         )
         order = words("order", lang)
         html += (
-            f'<nav class="in-order" aria-label="{order}">'
-            f"<p>{order}</p><ol>{listed}</ol></nav>"
+            f'<nav class="in-order" aria-label="{order}"><details>'
+            f"<summary>{order}</summary><ol>{listed}</ol></details></nav>"
         )
         return [nodes.raw("", html, format="html")]
 

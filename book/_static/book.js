@@ -81,13 +81,18 @@
     if (section) settle();
   };
 
+  // How the dials of each figure stand, as a link in the text would say it.
+  const figures = () => all(".explorer:has(> script)");
+  const settings = () => figures().map(({ data: { k, v, s } }) =>
+    k.map((key, n) => `${key}=${v[n][s[n]]}`).join());
+
   const keepPlace = () => {
     for (const link of all("a.language-switch"))
       link.addEventListener("click", () => {
         const now = place();
         link.hash = now.whole ? "" : now.id;
         remember("language", link.dataset.language);
-        try { sessionStorage.setItem("place", JSON.stringify([page(), now])); } catch { /* off */ }
+        try { sessionStorage.setItem("place", JSON.stringify([page(), now, settings()])); } catch { /* off */ }
       });
     let stored = null;
     try {
@@ -98,6 +103,8 @@
     const { classList } = document.documentElement;
     classList.add("placed"); // nothing flashes: it is the same place
     addEventListener("hashchange", () => classList.remove("placed"));
+    const asBuilt = settings();
+    stored[2].forEach((setting, i) => asBuilt[i] !== setting && figures()[i]?.set(setting));
     const go = () => goTo(stored[1]);
     go();
     if (document.readyState != "complete") addEventListener("load", go);
@@ -163,7 +170,6 @@
     const current = nav.querySelector("[aria-current=page]");
     for (const button of all(".primary-toggle")) // in a drawer the list begins at its top
       button.addEventListener("click", () => requestAnimationFrame(keepInView));
-    for (const link of all(".section-nav a", nav)) link.title = plain(link); // two lines may cut it
     const name = current && all(":scope > *", current).map((e) => e.textContent).join(" ");
     head?.replaceChildren(name ?? title?.firstChild.textContent ?? "");
     const soon = () => {
@@ -426,15 +432,6 @@
     });
   };
 
-  // On a phone the dials stay at the foot of the screen once half of it shows their figure.
-  const keepDials = () => {
-    const watch = new IntersectionObserver((changes) => {
-      for (const { target, isIntersecting } of changes)
-        target.closest(".explorer").classList.toggle("near", isIntersecting);
-    }, { rootMargin: "0px 0px -50%" });
-    for (const live of all(".ex-live")) watch.observe(live);
-  };
-
   // What the search reads is large: it is asked for once somebody is about to search.
   const findWhileTyping = () => {
     const field = document.querySelector("#pst-search-dialog input");
@@ -471,7 +468,6 @@
     nameFormulas();
     showCards();
     markScrolling();
-    keepDials();
     showWayBack();
     reachEnd();
     findWhileTyping();

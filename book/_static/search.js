@@ -160,9 +160,10 @@
     const low = lower(query).trim(), asked = terms(low), why = WHY.test(low);
     const lost = asTyped ? [] : asked.filter((term) => !there(term) && !there(`${term}…`) && nearest(term) !== term);
     if (!lost.length) return find(asked, low, why);
-    const meant = asked.map((term) => (lost.includes(term) ? nearest(term) : term));
+    const gone = asked.filter((term) => !lost.includes(term) && !words(term).some(there) && !there(`${term}…`));
+    const meant = asked.filter((term) => !gone.includes(term)).map((term) => (lost.includes(term) ? nearest(term) : term));
     const instead = meant.join(HAN.test(low) ? "" : " ");
-    return { ...find(meant, instead, why), instead, lost: lost.join(" ") };
+    return { ...find(meant, instead, why), instead, lost: lost.join(" "), gone: gone.join(" ") };
   };
 
   const find = (asked, query, why) => {
@@ -256,7 +257,7 @@
     Object.assign(parent.appendChild(document.createElement(tag)), props);
   // How many places have all the words; or that none has, or that the words are others. What
   // was typed stays one click away.
-  const report = (says, query, { hits, instead, lost }, asTyped) => {
+  const report = (says, query, { hits, instead, lost, gone }, asTyped) => {
     const less = hits[0]?.less, count = hits.filter((hit) => hit.less === less).length;
     const [before, after] = WORDS.none.split("{}");
     const text = instead ? WORDS.instead : WORDS[less ?? "found"];
@@ -264,7 +265,7 @@
       ? text.replace("{}", count).replace("{word}", instead ?? query).replace("{lost}", lost) : before);
     if (!query) return;
     if (instead) {
-      says.append(" ");
+      says.append(gone && ` ${WORDS.gone.replace("{}", gone)}`, " ");
       add(says, "button", { type: "button", onclick: asTyped, textContent: WORDS.typed.replace("{}", query) });
     }
     if (hits.length) return;

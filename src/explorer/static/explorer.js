@@ -48,7 +48,7 @@
   };
 
   const wire = (script) => {
-    const root = script.parentElement, data = JSON.parse(script.textContent), { k: keys, v: labels, s: state } = data;
+    const root = script.parentElement, data = (root.data = JSON.parse(script.textContent)), { k: keys, v: labels, s: state } = data;
     const all = (what) => [...root.querySelectorAll(what)];
     const marked = all("[data-m]"), inputs = all("[data-key]"), sets = all("[data-set]"), plays = all("[data-play]");
     const said = all(".ex-says > *, .ex-tile > *, .ex-label > strong, .ex-end > :not(button)"), [says] = all(".ex-says"), old = [];

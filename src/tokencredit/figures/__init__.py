@@ -8,7 +8,7 @@ course's style. Files whose name begins with an underscore are no figures.
 """
 
 from explorer import FigureError, Strip, show_strip
-from tokencredit.figures._dumbbells import dumbbells
+from tokencredit.figures._dumbbells import dumbbells, name_rows
 from tokencredit.figures._explore import explore, figure_names
 from tokencredit.figures._strip import strip_of
 from tokencredit.figures._style import (
@@ -35,6 +35,7 @@ __all__ = [
     "inline_svg",
     "name_ends",
     "name_lines",
+    "name_rows",
     "show",
     "show_strip",
     "strip_of",

@@ -1,4 +1,4 @@
-"""Rows of pairs: where each seed begins, and where it ends."""
+"""Rows of seeds, and of pairs: where each seed begins, and where it ends."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,38 +6,76 @@ from matplotlib.axes import Axes
 from tokencredit.figures._style import COLORS
 
 
+def name_rows(ax: Axes, names: list[str], again: bool = False) -> None:
+    """Rows with a name each 行名, the first on top, at the heights n - 1, ..., 0.
+
+    A name stands in its row, above the data, so that these have the width of the
+    panel: ``canvas(left=0.25)`` has room for the panel's letter.
+
+    Args:
+        ax: the panel.
+        names: of the rows, from the top.
+        again: the rows are those of the panel before, and a page that shows the two
+            side by side has no need of their names (``figures.css`` hides faint words).
+    """
+    for y, name in enumerate(names[::-1]):
+        if y % 2:
+            ax.axhspan(y - 0.5, y + 0.5, color=COLORS["grey"], alpha=0.08, lw=0)
+        ax.annotate(
+            name,
+            (0, y + 0.5),
+            (4, -7),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            alpha=0.75 if again else None,
+        )
+    ax.set(yticks=[], ylim=(-0.5, len(names) - 0.5))
+    ax.spines["left"].set_visible(False)
+
+
 def dumbbells(
     ax: Axes,
     rows: dict[str, np.ndarray],
     hues: dict[str, str] | None = None,
-    ends: tuple[str, str] = ("first", "last"),
+    ends: tuple[str, str] | None = None,
+    again: bool = False,
 ) -> None:
     """A row for each name 哑铃图: each seed from its first value to its last.
 
-    First values are hollow and last ones filled, and a bar across the row marks the
-    median of the last; ``name_lines`` names the dots.
+    First values are hollow and last ones filled, and a bar across the seeds marks the
+    median of the last.
 
     Args:
-        ax: the panel, whose y axis takes the names, the first on top.
+        ax: the panel.
         rows: for each name the values of all seeds, `[2, seeds]`: first and last. A
             seed that is NaN has no line, and the median is that of the others.
         hues: a key of `COLORS` for a row that says up or down; others are in ink.
-        ends: what the two values are called.
+        ends: what the two values are called: a pair above the panel says it, for which
+            ``canvas(top=0.47)`` has room under a title.
+        again: as in `name_rows`.
     """
-    names = [*rows][::-1]
-    plain = next((name for name in rows if name not in (hues or {})), names[-1])
-    for y, name in enumerate(names):
+    name_rows(ax, [*rows], again)
+    for y, name in enumerate([*rows][::-1]):
         color = COLORS[(hues or {}).get(name, "ink")]
-        if y % 2:
-            ax.axhspan(y - 0.5, y + 0.5, color=COLORS["grey"], alpha=0.08, lw=0)
         first, last = rows[name]
-        places = np.linspace(y + 0.32, y - 0.32, len(first))
-        ax.plot([first, last], [places, places], color=color, lw=0.7)
-        begun = ax.plot(first, places, "o", ms=3.2, mfc="none", color=color)
-        ended = ax.plot(last, places, "o", ms=3.2, color=color)
-        middle = np.nanmedian(last)
-        ax.vlines(middle, y - 0.44, y + 0.44, color=color, alpha=0.4, lw=3)
-        if name == plain:
-            begun[0].set_label(ends[0])
-            ended[0].set_label(ends[1])
-    ax.set(yticks=range(len(names)), yticklabels=names, ylim=(-0.5, len(names) - 0.5))
+        places = np.linspace(y + 0.08, y - 0.36, len(first))
+        ax.plot([first, last], [places, places], color=color, lw=0.8)
+        ax.plot(first, places, "o", ms=3.6, mfc="white", color=color)
+        ax.plot(last, places, "o", ms=3.6, color=color)
+        ax.vlines(np.nanmedian(last), y - 0.46, y + 0.18, color=color, alpha=0.4, lw=3)
+    if ends:
+        _name_pair(ax, *ends)
+
+
+def _name_pair(ax: Axes, first: str, last: str) -> None:
+    """A pair above the panel, with a name on either side."""
+    at = 5.2 * len(first) + 5 + np.array([0, 28])  # points from the panel's left
+    box = ax.get_window_extent()
+    x, y, gap = at / box.width, 1 + 9 / box.height, 5 / box.width
+    look = {"color": COLORS["ink"], "transform": ax.transAxes, "clip_on": False}
+    ax.plot(x, [y, y], lw=0.8, **look)
+    ax.plot(x[0], y, "o", ms=3.6, mfc="white", **look)
+    ax.plot(x[1], y, "o", ms=3.6, **look)
+    ax.text(x[0] - gap, y, first, ha="right", va="center", transform=ax.transAxes)
+    ax.text(x[1] + gap, y, last, va="center", transform=ax.transAxes)

@@ -110,10 +110,9 @@ def summary(limit, longest, swap):
 
 
 def clear(start, end, cuts):
-    """The middle of the widest part of a bar between lines that cross it 空档."""
+    """The widest part of a bar between lines that cross it 空档: its two ends."""
     edges = [start, *(cut for cut in cuts if start < cut < end), end]
-    left, right = max(pairwise(edges), key=lambda part: part[1] - part[0])
-    return (left + right) / 2
+    return max(pairwise(edges), key=lambda part: part[1] - part[0])
 
 
 def draw(L, limit, longest, swap):
@@ -122,7 +121,7 @@ def draw(L, limit, longest, swap):
     plot = Plot(
         x=(0, END),
         y=(-2, LANES),
-        x_name=L("时间", "time"),
+        x_name=L("时间（单位）", "time, in units"),
         y_name=L("谁在干什么", "who does what"),
         x_ticks=[0, 12, 24, 36],
         y_ticks=lanes | {-0.45: L("队列", "queue"), -1.45: L("训练", "trainer")},
@@ -139,11 +138,11 @@ def draw(L, limit, longest, swap):
             look = "unused" if r.used is None else TONES[age]
             plot.area(r.start, right - 0.12, y + 0.1, y + 0.9, look, show=there)
             look = "strong" + " bright" * (age > 1)
-            look += " wide-only" * (right - r.start < WIDE)
+            left, right = clear(r.start, right, swaps)
+            look += " wide-only" * (right - left < WIDE)
             shown = there and age > 0
             words = str(age) if shown else ""
-            middle = clear(r.start, right, swaps)
-            plot.text(middle, y + 0.5, words, look, show=shown)
+            plot.text((left + right) / 2, y + 0.5, words, look, show=shown)
     steps = [(now + end, n) for now, n in enumerate(queue) for end in (0, 1)]
     deep = [(now, -0.85 + 0.8 * (n / DEEP) ** 0.5) for now, n in steps]
     plot.fill([(0, -0.85), *deep, (END, -0.85)], "ink")
@@ -175,9 +174,9 @@ def draw(L, limit, longest, swap):
             tile(L("训练引擎", "trainer"), f"{trained:.0%}", working),
             tile(L("更新", "updates"), str(len(updates)), L("次", "in all")),
             tile(
-                L("平均陈旧度", "staleness"),
+                L("平均陈旧度", "mean staleness"),
                 number(mean),
-                L("最大 ", "mean; max ") + str(oldest),
+                L("最大 ", "max ") + str(oldest),
             ),
         ],
     )

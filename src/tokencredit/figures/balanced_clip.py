@@ -152,13 +152,9 @@ def draw(L, rule, positive, spread):
         "ink",
     )
     search.rule(y=target, look="dotted")
-    search.text(
-        MOST,
-        target + 0.07 * (top - low_end),
-        L("目标 ", "target ") + number(target, 1),
-        "",
-        align="right",
-    )
+    beyond = "above" if shares[0] < target else "below"
+    words = L("目标 ", "target ") + number(target, 1)
+    search.text(0, target, words, beyond, align="left")
     turn = next(k for k in range(1, len(path)) if _turned(path, k))
     search.rule(x=turn - 1)
     order = L("先抬下界，再抬上界", "first the lower bound, then the upper one")
@@ -180,8 +176,8 @@ def draw(L, rule, positive, spread):
             stack(caption(order), search),
         ),
         legend(
-            ("ink", L("走过的", "walked")),
-            ("old", L("没有走到的", "not reached")),
+            ("ink line", L("走过的", "walked")),
+            ("old line", L("没有走到的", "not reached")),
         ),
         tiles=[
             tile(L("下界", "lower bound"), number(low)),

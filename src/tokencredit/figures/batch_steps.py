@@ -6,6 +6,8 @@ from explorer import (
     Plot,
     Preset,
     caption,
+    h,
+    legend,
     number,
     scene,
     side,
@@ -77,12 +79,24 @@ def settings(prompts, group, part, cards, size, epochs):
     }
 
 
+def piece(cells):
+    """Width of the first of the cells that fill a bar 一段的宽."""
+    return 12 * 0.92 / (cells - 0.08)
+
+
+def listing(lines):
+    """Lines of code 代码, as high as there are lines."""
+    return h(
+        "div", *(h("p", text) for text in lines), cls="ex-listing", style="min-height:0"
+    )
+
+
 def draw(L, part, cards, size, epochs):
     updates, passes, _ = plan(part, cards, size, epochs)
     update = "updates" if updates > 1 else "update"
     plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
-    plot.area(0, 12, 5.3, 6.3, "ink whole", cells=updates)
-    plot.area(0, 12 / updates - 0.2, 5.05, 5.2, "sel")  # what the next bar cuts
+    plot.area(0, 12, 5.3, 6.3, "solid whole", cells=updates)
+    plot.area(0, piece(updates), 5.05, 5.2, "sel")  # what the next bar cuts
     plot.text(
         0,
         6.8,
@@ -93,8 +107,8 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 2.8, 3.8, "old whole", cells=cards)
-    plot.area(0, 12 / cards - 0.1, 2.55, 2.7, "sel")
+    plot.area(0, 12, 2.8, 3.8, "dense whole", cells=cards)
+    plot.area(0, piece(cards), 2.55, 2.7, "sel")
     plot.text(
         0,
         4.3,
@@ -105,7 +119,7 @@ def draw(L, part, cards, size, epochs):
         "strong",
         align="left",
     )
-    plot.area(0, 12, 0.3, 1.3, "old pale whole", cells=passes)
+    plot.area(0, 12, 0.3, 1.3, "soft whole", cells=passes)
     plot.text(
         0,
         1.8,
@@ -118,11 +132,17 @@ def draw(L, part, cards, size, epochs):
     )
     named = settings(PROMPTS, GROUP, part, cards, size, epochs)
     libraries = [
-        stack(caption(name), *(caption(f"{k} = {v}") for k, v in options.items()))
+        stack(
+            h("p", h("b", name), cls="ex-caption"),
+            listing(f"{k} = {v}" for k, v in options.items()),
+        )
         for name, options in named.items()
     ]
+    cut = L("下一条横条切的是这一段", "the piece that the next bar cuts")
     return scene(
         plot,
+        legend(("sel", cut)),
+        caption(L("三个库里的写法", "in the words of three libraries")),
         side(*libraries, shares=(1, 1, 1)),
         tiles=[
             tile(L("更新步", "updates"), str(updates), L("每次迭代", "per iteration")),

@@ -80,7 +80,8 @@ def draw(L, t, gamma, paid):
     counts = L("算在它头上", "counts for it")
     if gamma < 1:
         counts = L("越远，算得越少", "the further, the less it counts")
-    plot.text(COUNT, -0.7, counts, "quiet", align="right", show=far)
+    place = (COUNT, -0.7) if t < 11 else (t - 0.3, ARROW)  # clear of the grip
+    plot.text(*place, counts, "quiet", align="right", show=far)
     mine = L("已经到手，不算", "already earned")
     plot.text(0.3, 1.25, mine, "quiet boxed", align="left", show=t >= 8)
     plot.text(0.1, 1.66, L("奖励", "rewards"), "quiet", align="left")

@@ -63,7 +63,7 @@ def stairs(old, high):
 def draw(L, step, clip_high, old):
     plot = Plot(
         x=(0, STEPS),
-        y=(0.0007, 2.5),
+        y=(0.0007, 4),
         x_name=L("第几批", "batch"),
         y_name=L(
             "一个好词元的概率（对数轴）", "probability of a good token (log axis)"
@@ -82,14 +82,14 @@ def draw(L, step, clip_high, old):
         words = f"ε₊ = {high:g}\n" + L(f"{count} 批到一半", f"{count} batches")
         end = min(count, STEPS)
         if (clip_high > USUAL) == (look == "ink"):  # the taller stairs: above their end
-            place, align = (end, 1.15), "center" if end < STEPS - 4 else "right"
+            place, align = (end, 1.55), "center" if end < STEPS - 4 else "right"
         else:  # below the stairs
             middle = round(0.7 * end)
             place, align = (middle + 1, climb(old, high)[middle] / 2.6), "left"
         plot.text(
             *place,
             words,
-            f"strong {'old' if look == 'old' else ''}",
+            f"strong boxed {'old' if look == 'old' else ''}",
             align=align,
             show=look == "ink" or clip_high != USUAL,
         )

@@ -72,9 +72,9 @@ def draw(L, q, size, sample):
         x=(0, 1),
         y=(-0.14, 1),  # room for the grip above the ticks
         x_name=L("一条回答答对的概率 q", "chance q that a response is correct"),
-        y_name=L("零方差组的份额", "zero-variance groups"),
+        y_name=L("零方差组的份额（%）", "zero-variance groups (%)"),
         x_ticks=[0, 0.5, 1],
-        y_ticks={0: "0%", 0.5: "50%", 1: "100%"},
+        y_ticks={0: "0", 0.5: "50", 1: "100"},
         height=150,
     )
     curve.rule(y=0)

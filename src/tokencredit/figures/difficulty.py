@@ -6,7 +6,7 @@ from functools import cache
 import torch
 
 from coursebook.glossary import terms
-from explorer import Dial, Figure, Plot, Preset, number, scene, tile
+from explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
 
 CHANCES = [0.02, *(round(0.05 * i, 2) for i in range(1, 20)), 0.98]
 SIZES = [2, 4, 8, 16, 64]
@@ -48,16 +48,19 @@ def draw(L, q, size):
     )
     grid = [0.02 + 0.02 * k for k in range(49)]
     plot.line([(x, 1 / math.sqrt(x * (1 - x))) for x in grid], "old")
-    plot.line([(0, 1 - 1 / size), (1, 1 - 1 / size)], "old")
+    plot.line([(0, 1 - 1 / size), (1, 1 - 1 / size)], "old dashed")
     plot.line([(x, weight(round(x, 2), size)) for x in grid])
-    plot.text(0.5, 3.1, L("无穷大的组", "an infinite group"), "old")
-    plot.text(0.5, 0.42, L("不除以标准差", "not divided"), "old")
     plot.rule(x=q)
     plot.dot(q, now, "sel")
     plot.drag(x=("q", CHANCES))
     plot.grip((q, now), x=("q", CHANCES))
     return scene(
         plot,
+        legend(
+            ("ink line", L(f"每组 {size} 条", f"groups of {size}")),
+            ("old line", L("无穷大的组", "an infinite group")),
+            ("old dashed line", L("不除以标准差", "not divided")),
+        ),
         tiles=[
             tile(L("这道题的倍数 w", "its factor w"), number(now)),
             tile(L("与半对的题相比", "against q = 0.5"), "× " + number(now / middle)),

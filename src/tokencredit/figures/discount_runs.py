@@ -47,9 +47,9 @@ def draw(L, gamma):
     for other in GAMMAS:
         line = list(zip(places, runs(other)[0], strict=True))
         plot.line(line, "ink" if other == gamma else "old thin")
-    for other, height in ((0.0, 0.11), (0.5, 0.47), (0.9, 0.75), (1.0, 0.93)):
-        look = "strong" if other == gamma else "quiet"
-        plot.text(61, height, f"γ = {other:g}", look, align="left")
+    looks = {other: "strong" if other == gamma else "quiet" for other in GAMMAS}
+    ends_at = [(runs(g)[0][-1], f"γ = {g:g}", look) for g, look in looks.items()]
+    plot.names(63, ends_at, lead=places[-1])
 
     def told(label, column):
         median, least, most = ends(gamma, column)

@@ -88,7 +88,7 @@ def draw(L, iteration):
                 caption(
                     L(
                         f"提示 {PROMPT} 的八条回答，右端是优势",
-                        f"Eight responses to {PROMPT} On the right, the advantages",
+                        f"Eight responses to {PROMPT} Right: advantages",
                     )
                 ),
                 *rows,

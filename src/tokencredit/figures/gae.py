@@ -222,7 +222,7 @@ def draw(L, lam, critic, responses, gamma):
             tile(
                 L("总误差", "total error"),
                 number(total),
-                L("1：等于没有梯度", "1: no gradient"),
+                L("1：等于没有梯度", "1: like no gradient"),
             ),
             tile(
                 L("此时最好的 λ", "best λ here"),

@@ -5,7 +5,7 @@ from functools import cache
 import torch
 
 from coursebook.glossary import terms
-from explorer import Dial, Figure, Plot, Preset, number, scene, tile
+from explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
 from tokencredit import ALGORITHMS
 
 METHODS = ("GRPO", "SAPO", "DPPO", "CISPO")
@@ -133,11 +133,15 @@ def draw(L, rho, chance, method):
         ),
         "CISPO": L(
             "没有门控：权重就是 ρ，只在 5 封顶",
-            "No gate: the weight is ρ, and never more than 5",
+            "No gate: the weight is ρ, at most 5",
         ),
     }
     return scene(
         plot,
+        legend(
+            ("old dashed line", L("没有门控时", "without a gate")),
+            ("off", L("不再推", "no push")),
+        ),
         says=says[method],
         tiles=[
             tile(

@@ -25,6 +25,7 @@ SIZE = 5  # responses in the group
 RIGHT = "9−5+7"
 WRONG = ["9+5+7", "9+5−7", "9−5−7", "9+5+7", "9+5−7"]
 START = (1, 0, 0, 0, 0)
+LONGEST = 2.75  # half the height of the arrows: room for a number beyond a tip
 
 
 @cache
@@ -68,34 +69,36 @@ def draw(L, r1, r2, r3, r4, r5):
         )
         for k, reward in enumerate(rewards)
     ]
-    arrows = Plot(x=(0, SIZE), y=(-2.3, 2.3), height=150, axes=False)
+    arrows = Plot(x=(0, SIZE), y=(-LONGEST, LONGEST), height=170, axes=False)
     arrows.rule(y=0)
     for k, (low, high) in enumerate(zip(plain, scaled, strict=True)):
         look = "up" if high > 0 else "down"
         arrows.arrow(k + 0.36, 0, k + 0.36, low, "old", show=not dead)
         arrows.arrow(k + 0.58, 0, k + 0.58, high, look, show=not dead)
         words = "0" if dead else number(high, sign=True)
-        side_y = -0.5 if high > 0 else 0.5
-        arrows.text(k + 0.5, side_y, words, "quiet" if dead else look)
-    arrows.area(0, SIZE, -2.3, 2.3, "off", show=dead)
+        tip = high + (0.2 if high > 0 else -0.2)
+        beyond = "above" if high > 0 else "below"
+        at = (k + 0.5, 0, words, "quiet above") if dead else None
+        arrows.text(*(at or (k + 0.58, tip, words, f"{look} {beyond}")))
+    arrows.area(0, SIZE, -LONGEST, LONGEST, "off", show=dead)
     same = L(
         "全对或全错：没有可比的，没有梯度", "all alike: nothing to compare, no gradient"
     )
-    arrows.text(SIZE / 2, 1.3, same, "boxed strong", show=dead)
+    arrows.text(SIZE / 2, 1.5, same, "boxed strong", show=dead)
     curve = Plot(
         x=(-0.06, 1.06),
-        y=(0, 1.12),
+        y=(0, 1.2),
         x_name=L("这一组答对的比例", "share of right responses"),
         y_name=L("拉力：优势大小的平均", "pull: mean size of the advantages"),
         x_ticks={k / SIZE: f"{k}/{SIZE}" for k in range(SIZE + 1)},
         y_ticks=[0, 0.5, 1],
-        height=150,
+        height=170,
     )
     for scale, look in ((False, "old"), (True, "ink")):
         heights = [pull(advantages(group(k), scale)) for k in range(SIZE + 1)]
         places = [k / SIZE for k in range(SIZE + 1)]
         curve.line(list(zip(places, heights, strict=True)), look)
-    curve.text(0.5, 0.99, L("除以标准差", "divided by the std"), "strong")
+    curve.text(0.5, 1.09, L("除以标准差", "divided by the std"), "strong")
     curve.text(0.5, 0.18, L("只减均值", "mean subtracted only"), "old")
     curve.dot(right / SIZE, pull(plain), "old")
     curve.dot(right / SIZE, pull(scaled), "sel")

@@ -109,7 +109,9 @@ def draw(L, size, right, level):
         16.4, 0.72, L("组均值 1 − 1/G", "group mean 1 − 1/G"), "alt", align="right"
     )
     bare, kept = found["no baseline"][-1][1], found["leave-one-out"][-1][1]
-    above, below = max(bare, kept) * 1.75, min(bare, kept) / 1.75
+    upper = "no baseline" if bare >= kept else "leave-one-out"
+    middle = found[upper][SIZES.index(8)][1]  # where the words begin on a phone
+    above, below = middle * 1.6, min(bare, kept) / 1.75
     noise.text(
         16.4,
         above if bare >= kept else below,

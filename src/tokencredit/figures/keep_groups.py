@@ -102,9 +102,9 @@ def draw(L, p, spread, chance):
         x=(0, 1),
         y=(0, 1.05),
         x_name=L("保留的组的比例", "share of the groups kept"),
-        y_name=L("留下的信号", "signal kept"),
+        y_name=L("留下的信号（%）", "signal kept (%)"),
         x_ticks=[0, 0.5, 1],
-        y_ticks={0: "0%", 0.5: "50%", 1: "100%"},
+        y_ticks={0: "0", 0.5: "50", 1: "100"},
         height=170,
     )
     share.line([(0, 0), (1, 1)], "old dashed")
@@ -155,7 +155,7 @@ FIGURE = Figure(
             "spread",
             SPREADS,
             4,
-            ("难度的散布（对数几率）", "spread of difficulty (log-odds)"),
+            ("难度的散布（对数几率）", "spread of the log\u2011odds"),
             fine=False,
         ),
         Dial(

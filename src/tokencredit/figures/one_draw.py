@@ -96,7 +96,7 @@ def draw(L, drawn, b, level):
                 caption(
                     L(
                         "三种回答和它们的奖励，点一下就采样到它",
-                        "Three responses and their rewards. Click to sample one.",
+                        "Three responses; click one to sample it.",
                     )
                 ),
                 grid(*cards, columns=3),

@@ -324,9 +324,9 @@ def draw(L, step):
                 else "K\u00a0=\u00a02, M\u00a0=\u00a02",
             ),
             tile(
-                L("比率离 1 最远", "ratio farthest from 1"),
+                L("最大的 |ρ − 1|", "largest |\u2060ρ\u00a0−\u00a01|"),
                 number(max(apart)) if update else "–",
-                L(f"{dead} 个没有梯度", f"{dead} no gradient") if update else NONE,
+                L(f"{dead} 个没有梯度", f"{dead} hatched") if update else NONE,
             ),
         ],
     )

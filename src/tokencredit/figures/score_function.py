@@ -117,7 +117,7 @@ def draw(L, reward, t, eta):
         caption(
             L(
                 f"{PROMPT} 的一条真实回答；下面是写它时的概率，柱子是推动",
-                f"A real response to {PROMPT}; below: its probability; bar: the push",
+                f"A real response to {PROMPT} Number: probability; bar: push",
             )
         ),
         strip(*chips),

@@ -5,7 +5,7 @@ from functools import cache
 import torch
 
 from coursebook.glossary import terms
-from explorer import Dial, Figure, Preset, chip, number, row, scene, short
+from explorer import Dial, Figure, Preset, chip, legend, number, row, scene, short
 from tokencredit import (
     cispo_loss,
     ppo_clip_loss,
@@ -93,17 +93,18 @@ def draw(L, gap, odd, advantage, clip):
             bars,
             f"s = {number(gaps.mean().exp().item())}",
             sub=L("柱是 log ρ", "bar: log ρ"),
-            end_sub=L("几何平均", "geometric mean"),
+            end_sub=L("几何平均", "geom. mean"),
             look="tall",
         ),
     ]
+    ends = [written(x) for x in (clip, above(clip))]
     does = {
-        "GRPO": L("各看各的 ρ，范围 1 ± 0.2", "each its own ρ, within 1 ± 0.2"),
+        "GRPO": L("各看各的 ρ，范围 1 ± 0.2", "own ρ, within 1 ± 0.2"),
         "GSPO": L(
-            f"一个 s，−{clip:g} 到 +{above(clip):.2g}",
-            f"one s, −{clip:g} to +{above(clip):.2g}",
+            f"一个 s，−{ends[0]} 到 +{ends[1]}",
+            f"one s, −{ends[0]} to +{ends[1]}",
         ),
-        "CISPO": L("各看各的 ρ，封顶 5", "each its own ρ, at most 5"),
+        "CISPO": L("各看各的 ρ，封顶 5", "own ρ, at most 5"),
     }
     for (name, sub), weight in zip(
         does.items(), weights(gap, odd, advantage, clip), strict=True
@@ -128,7 +129,18 @@ def draw(L, gap, odd, advantage, clip):
                 look=look,
             )
         )
-    return scene(*drawn)
+    keys = legend(
+        ("sel line", L("异常的词元", "odd token")),
+        ("off", L("没有梯度", "no gradient")),
+        (f"{look} bar", L("推力：权重 × A", "push: weight × A")),
+        ("", L("格子里的数：权重", "number: weight")),
+    )
+    return scene(*drawn, keys)
+
+
+def written(x):
+    """A range as its dial has it: 3e-4, not 0.0003."""
+    return f"{x:.2g}" if x > 0.001 else f"{1e4 * x:.0f}e-4"
 
 
 def brief(x):
@@ -140,8 +152,8 @@ def brief(x):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("gap", GAPS, 1.5, ("异常的 log ρ", "their log ρ")),
         Dial("odd", [0, 1, 2, 4, 8], 2, ("几个词元异常", "odd tokens")),
+        Dial("gap", GAPS, 1.5, ("它们的 log ρ", "their log ρ")),
         Dial(
             "advantage",
             [1, -1],

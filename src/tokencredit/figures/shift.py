@@ -142,7 +142,7 @@ FIGURE = Figure(
     ],
     title=(
         "读完第 j 个词元得到的 logits，预测的是第 j + 1 个",
-        "The logits after token j predict token j + 1",
+        "The logits after token j predict token j\u00a0+\u00a01",
     ),
     alt=(
         "三行格子：读入的词元，每列的 logits 预测的词元，计入损失的词元。",

@@ -77,12 +77,12 @@ def draw(L, rate, scale, shift, start):
     def reached(step):
         return tuple(((logits + rate * step).softmax(-1) @ CORNERS).tolist())
 
-    triangle = Plot(x=(-0.12, 1.12), y=(-0.13, 1.0), height=250, axes=False)
+    triangle = Plot(x=(-0.12, 1.12), y=(-0.13, 1.05), height=256, axes=False)
     triangle.line([tuple(c) for c in (*CORNERS.tolist(), CORNERS[0].tolist())], "old")
     for k, (x, y) in enumerate(CORNERS.tolist()):
         words = f"a{'₁₂₃'[k]}: R = {rewards[k]:g}"
         if y > 0:
-            triangle.text(x, y + 0.07, words, "strong")
+            triangle.text(x, y + 0.12, words, "strong")
         else:  # at the edge of the drawing, whatever the words' width
             at, end = (1.12, "right") if x else (-0.12, "left")
             triangle.text(at, y - 0.07, words, "strong", align=end)
@@ -97,7 +97,7 @@ def draw(L, rate, scale, shift, start):
         x=(0, STEPS),
         y=(0, 1.05),
         x_name=L("更新步", "optimizer steps"),
-        y_name=L("平均奖励 J（未加未乘）", "mean reward J, as it was"),
+        y_name=L("平均奖励 J（未加未乘）", "mean reward J (unscaled)"),
         x_ticks=[0, 8, 16, 24],
         y_ticks=[0, 0.5, 1],
         height=210,

@@ -116,7 +116,7 @@ def draw(L, place, tau, top_p):
             stack(
                 chart,
                 legend(
-                    ("ink", L("采样用的概率", "sampled with")),
+                    ("ink", L("采样用的概率", "as it is sampled")),
                     ("sel line", L("温度 1 的策略", "the policy at temperature 1")),
                 ),
             ),
@@ -124,7 +124,7 @@ def draw(L, place, tau, top_p):
             shares=(1.2, 1),
         ),
         tiles=[
-            tile(L("熵", "entropy"), number(nats(p)), "nat"),
+            tile(L("熵", "entropy"), number(nats(p)), L("nat", "nats")),
             tile(
                 L("还能抽到", "can be drawn"),
                 str(int((p > 0).sum())),
@@ -132,7 +132,7 @@ def draw(L, place, tau, top_p):
             ),
             tile(L("留下的概率", "mass kept"), number(mass, 3), ""),
             tile(
-                L("第一步的比率", "ratio at step 0"),
+                L("第一步的比率", "first ratio"),
                 number(ratio, 3),
                 L("若按 τ = 1 训练", "if trained at τ = 1"),
                 look="" if abs(ratio - 1) < 5e-4 else "down",

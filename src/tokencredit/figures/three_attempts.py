@@ -101,15 +101,15 @@ def draw(L, attempt, rho):
     return scene(
         plot,
         tiles=[
-            push(L("A = +1 的梯度", "gradient, A = +1"), slopes[0], "up"),
-            push(L("A = −1 的梯度", "gradient, A = −1"), slopes[1], "down"),
+            push(L("A = +1 梯度", "gradient, A\u00a0=\u00a0+1"), slopes[0], "up"),
+            push(L("A = −1 梯度", "gradient, A\u00a0=\u00a0−1"), slopes[1], "down"),
             tile(
-                L("走够了，会停吗", "far enough: stops?"),
+                L("走够了，停吗", "far enough: stops?"),
                 yes if attempt > 1 else no,
                 look="up" if attempt > 1 else "down",
             ),
             tile(
-                L("走反了，会回来吗", "wrong way: comes back?"),
+                L("走反了，回吗", "wrong way: returns?"),
                 yes if attempt != 2 else no,
                 look="up" if attempt != 2 else "down",
             ),
@@ -143,12 +143,10 @@ FIGURE = Figure(
         "switch between.",
     ),
     presets=[
-        Preset(("一：什么都不加", "1: add nothing"), attempt=1, rho=1.6),
-        Preset(("二：只裁剪", "2: clip alone"), attempt=2, rho=1.6),
-        Preset(
-            ("二：好词元走反了", "2: a good one, the wrong way"), attempt=2, rho=0.5
-        ),
-        Preset(("三：取 min", "3: take the min"), attempt=3, rho=1.6),
+        Preset(("什么都不加", "add nothing"), attempt=1, rho=1.6),
+        Preset(("只裁剪", "clip alone"), attempt=2, rho=1.6),
+        Preset(("只裁剪，走反了", "clip alone, the wrong way"), attempt=2, rho=0.5),
+        Preset(("取 min", "take the min"), attempt=3, rho=1.6),
     ],
     wide=True,
 )

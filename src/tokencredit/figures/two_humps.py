@@ -99,7 +99,7 @@ def draw(L, centre, width, sampler):
                 if sampler == POLICY
                 else L(
                     "由参考来采样：参考会写的地方都要计入（正向 KL）",
-                    "The reference samples: all it writes counts (forward KL)",
+                    "The reference samples: all it writes counts (forward\u00a0KL)",
                 )
             ),
             shares,

@@ -81,12 +81,13 @@ def draw(L, clip, target, value):
     plot.rule(x=target, look="dashed")
     plot.line(curve(target, None), "old thin dashed")
     plot.line(curve(target, clip), "ink")
-    plot.text(0, TOP - 0.45, L("旧预测", "old"), "boxed quiet")
-    plot.text(target, TOP - 0.12, L("目标 G", "target G"), "boxed strong")
+    plot.text(0, TOP - 0.7, L("旧预测", "old"), "boxed quiet")
+    goal = min(target, 1.3)  # below the grip, inside the edge
+    plot.text(goal, TOP - 0.4, L("目标 G", "target G"), "boxed strong")
     words = L("梯度是 0", "no gradient")
     plot.text(
         (max(low, -1.05) + min(high, 1.55)) / 2,
-        TOP - 0.8,
+        TOP - 1.05,
         words,
         "boxed",
         show=not (high - low < 0.5),

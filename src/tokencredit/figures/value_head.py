@@ -110,6 +110,6 @@ FIGURE = Figure(
     ],
     note=(
         f"提示是 {PROMPT}，策略是第 0 个热启动。",
-        f"The prompt is {PROMPT} and the policy is warm start 0.",
+        f"Prompt {PROMPT}, policy warm start 0.",
     ),
 )
