@@ -165,25 +165,14 @@ def test_a_dumbbell_leads_from_the_first_value_of_a_seed_to_its_last():
     _, ax = canvas()
     rows = {"up": np.array([[0.1, 0.2], [0.9, 0.8]]), "down": np.array([[0.5], [0.4]])}
     dumbbells(ax, rows, {"down": "vermilion"})
-    named = {text.get_text(): text.xy[1] for text in ax.texts}
-    assert named == {"up": 1.5, "down": 0.5}
+    named = [(text.get_text(), text.xy[1]) for text in ax.texts]
+    assert named == [("down", 0.5), ("up", 1.5), ("0.4", 0.5), ("0.85", 1.5)]
     bars = [line for line in ax.lines if line.get_marker() == "None"]
     seen = {tuple(line.get_xdata()): line for line in bars}
     assert set(seen) == {(0.1, 0.9), (0.2, 0.8), (0.5, 0.4)}
     high = {ends: line.get_ydata()[0] for ends, line in seen.items()}
     assert high[0.1, 0.9] > high[0.2, 0.8] > high[0.5, 0.4]  # rows and seeds in order
     assert seen[0.5, 0.4].get_color() == COLORS["vermilion"]
-
-
-def test_row_names_that_stand_in_the_panel_before_are_faint():
-    fig, axes = canvas(1, 2)
-    rows = {"one": np.array([[0.1], [0.9]])}
-    for ax, again in zip(axes, (False, True), strict=True):
-        dumbbells(ax, rows, again=again)
-    plain, faint = (re.findall("<text[^>]*>one<", panel) for panel in panels_of(fig))
-    assert ["opacity" in text for text in plain + faint] == [False, True]
-    look = (ROOT / "src/tokencredit/figures/static/figures.css").read_text("utf-8")
-    assert '.fig svg + svg text[style*="opacity"] { display: none; }' in look
 
 
 def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values():
@@ -203,7 +192,7 @@ def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values(
     for look, name in zip(looks, ("vermilion", "ink"), strict=True):
         assert look == pytest.approx(to_rgb(COLORS[name]))
     (panel,) = panels_of(fig)
-    assert re.findall(r">(early|late)<", panel) == ["early", "late"]
+    assert re.findall(r">(early|late|median)<", panel) == ["early", "late", "median"]
 
 
 def test_a_plot_speaks_the_language_of_the_edition():

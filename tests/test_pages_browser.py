@@ -147,7 +147,7 @@ def test_on_a_phone_no_text_is_smaller_than_12_pixels(folder, page, lang, name):
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-@pytest.mark.parametrize("number", ["06", "08", "12", "14", "15", "16"])
+@pytest.mark.parametrize("number", ["02", "06", "12", "14", "15", "16"])
 def test_no_chapter_scrolls_sideways_at_any_width(folder, page, number, lang):
     """Neither do its longest formulas and what stands beside its titles."""
     (name,) = (file.stem for file in (folder / lang / "chapters").glob(f"{number}_*"))

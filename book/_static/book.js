@@ -214,7 +214,7 @@
   // ---- predictions ----------------------------------------------------------------------
 
   // What tells the answer: the output, what is drawn or checked after it, and the blocks
-  // of text that say what it shows. An equation, new code or a new section ends it; a
+  // of text that say what it shows, folded ones too. An equation, new code or a new section ends it; a
   // check that an equation leads to stays open.
   const telling = (cell) => {
     const parts = [cell.querySelector(".cell_output")];
@@ -222,6 +222,8 @@
     while ((next = next.nextElementSibling)) {
       if (next.matches("p, ul, ol, .pst-scrollable-table-container")) {
         if (++said > TOLD) break;
+        parts.push(next);
+      } else if (next.matches("details")) {
         parts.push(next);
       } else if (next.matches(".cell.tag_checked")) {
         if (!next.id) parts.push(next);

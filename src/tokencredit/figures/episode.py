@@ -228,9 +228,9 @@ def draw_keys(L, plot, env):
         plot.text(6.15, 5.5 - 0.75 * k, words, align="left", show=bool(keys))
     for k, (words, look) in enumerate(
         [
-            (L("箭头：想走的方向", "arrow: move meant"), ""),
-            (L("蓝：照走了", "blue: it went so"), "up"),
-            (L("橙：滑了或没动", "orange: it did not"), "down"),
+            (L("箭头：想走的方向", "arrow: intended move"), ""),
+            (L("蓝：照走了", "blue: went as intended"), "up"),
+            (L("橙：滑了或没动", "orange: slid or stuck"), "down"),
         ]
     ):
         plot.text(6.15, 2.0 - 0.75 * k, words, look, align="left", show=bool(keys))
@@ -428,8 +428,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "一局一个功劳：好的轮次和坏的轮次分到同样多",
-        "One credit per episode: its good turns and its bad ones get the same",
+        "一局一份功劳：好的轮次和坏的轮次分到同样多",
+        "One credit per episode: good turns and bad ones get the same",
     ),
     alt=(
         "左：同组三局的得分卡片，下面是选中那一局此刻的画面：棋盘、两台机器或一张网页。"
@@ -442,7 +442,7 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(
-            ("推箱子，一路带错", "Sokoban, with mistakes"),
+            ("推箱子，有对有错", "Sokoban, with mistakes"),
             env="Sokoban",
             play=2,
             step=8,
