@@ -133,9 +133,10 @@
   };
 
   // The word of the book that is nearest to a term: of words as near, the most frequent.
-  // Chinese has no spaces between words: there, what is set in bold.
+  // Chinese has no spaces between words: there, what is set in bold, and of words of two
+  // signs those that begin alike.
   const vocabularies = {};
-  const LATIN = /[a-z][a-z_-]{3,}/g, CHINESE = /[\u3400-\u9fff]{3,8}/g;
+  const LATIN = /[a-z][a-z_-]{3,}/g, CHINESE = /[\u3400-\u9fff]{2,8}/g;
   const nearest = (term) => {
     const han = HAN.test(term), form = han ? CHINESE : LATIN;
     if (term.match(form)?.[0] !== term) return term;
@@ -149,6 +150,7 @@
     let best = [han || term.length < 7 ? 1 : 2, 0, term];
     for (const [word, count] of vocabularies[han]) {
       if (Math.abs(word.length - term.length) > best[0]) continue;
+      if (han && Math.min(word.length, term.length) < 3 && (word.length !== term.length || word[0] !== term[0])) continue;
       const far = slips(term, word);
       if (far < best[0] || (far === best[0] && count > best[1])) best = [far, count, word];
     }

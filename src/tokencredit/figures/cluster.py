@@ -95,6 +95,11 @@ def path(L, place):
     return plot
 
 
+def short(x):
+    """A number without its leading zero, for a cell of a phone."""
+    return number(x).replace("0.", ".", abs(x) < 1)
+
+
 def cells(words, known, hot, push=None):
     """A cell per number: amber if it is handed over now, grey before it is computed."""
     look = "plain" * known + " sel" * hot
@@ -123,7 +128,7 @@ def draw(L, place):
         (
             "log μ",
             writer,
-            cells([number(x) for x in mu], True, written, mu),
+            cells([short(x) for x in mu], True, written, mu),
             "down",
         ),
         (
@@ -139,7 +144,7 @@ def draw(L, place):
         (
             "log π",
             trainer,
-            cells([number(x) for x in pi], place > WAIT, place == TRAIN, pi),
+            cells([short(x) for x in pi], place > WAIT, place == TRAIN, pi),
             "down",
         ),
         (

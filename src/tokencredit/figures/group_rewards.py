@@ -110,8 +110,8 @@ def draw(L, r1, r2, r3, r4, r5):
             stack(
                 caption(
                     L(
-                        "提示 9□5□7=11? 的五条回答。点一下改判。",
-                        "Five responses to 9□5□7=11? Click one to re-judge it.",
+                        "提示 9□5□7=11? 的五条回答。点一下，换成对的或错的。",
+                        "Five responses to 9□5□7=11? Click to swap right and wrong.",
                     )
                 ),
                 grid(*cards, columns=SIZE),
