@@ -505,6 +505,31 @@ def test_the_tokens_of_the_hero_are_large(folder, page, lang):
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_hero_of_a_phone_says_its_puzzle_and_has_its_presets_in_a_line(
+    folder, page, lang
+):
+    opened(page, folder, f"{lang}/book/index", 390, 844)
+    puzzle = page.locator(".explorer .ex-stage > .ex-caption")
+    assert puzzle.is_visible()
+    assert puzzle.evaluate("e => e.scrollWidth <= e.clientWidth")
+    buttons = page.locator(".explorer .ex-presets button")
+    tops = {round(one.bounding_box()["y"]) for one in buttons.all()}
+    assert len(tops) == 1 and buttons.count() > 3
+    buttons.last.click()
+    assert buttons.last.get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_folded_box_that_tells_an_answer_is_covered_with_it(folder, page, lang):
+    opened(page, folder, f"{lang}/chapters/14_agents")
+    folded = page.locator("details.more.covered")
+    assert folded.count() >= 3
+    page.eval_on_selector_all(".predict-more", "all => all.forEach((e) => e.click())")
+    assert folded.count() == 0
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("chapter", ["09_aggregation", "14_agents"])
 def test_tables_formulas_and_code_have_the_room_there_is(folder, page, lang, chapter):
     opened(page, folder, f"{lang}/chapters/{chapter}", 390, 844)
@@ -724,6 +749,14 @@ def test_the_dialog_says_what_is_nowhere_and_what_it_looked_for_instead(
     assert (hits.count() == 0) == (query == "zzzz")
     for hit in hits.all():
         assert says.bounding_box()["y"] < hit.bounding_box()["y"]
+
+
+def test_a_chinese_word_of_two_signs_may_have_a_wrong_second_one(folder, page):
+    opened(page, folder, "zh/book/errata")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("裁减")
+    page.locator("#search-hits a").first.wait_for()
+    assert "“裁剪”" in page.locator(".search-hits p").inner_text()
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)

@@ -59,9 +59,9 @@ def dumbbells(
         middle = np.nanmedian(last)
         places = np.linspace(y + 0.08, y - 0.36, len(first))
         ax.plot([first, last], [places, places], color=color, lw=0.8)
-        ax.plot(first, places, "o", ms=3.6, mfc="white", color=color)
-        ax.plot(last, places, "o", ms=3.6, color=color)
-        ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=3)
+        ax.plot(first, places, "o", ms=4.6, mfc="white", color=color)  # larger: seen
+        ax.plot(last, places, "o", ms=3.4, color=color)
+        ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=1)
         ax.annotate(
             f"{middle:.2g}",
             (1, y + 0.5),
