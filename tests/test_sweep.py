@@ -238,9 +238,15 @@ def workers_at(address, number):
 
 
 def test_a_cluster_stores_the_rows_of_one_also_when_a_machine_dies(tmp_path, marks):
+    def machines():
+        return {file.name.partition("-")[2] for file in marks.iterdir()}
+
     def waits(x, seed, checkpoint):
         import time
 
+        patience = time.monotonic() + PATIENT
+        while len(machines()) < 2 and time.monotonic() < patience:
+            time.sleep(0.1)  # however slowly the other machine starts
         time.sleep(0.5)
 
     chosen = marking(marks, waits)
@@ -267,7 +273,7 @@ def test_a_cluster_stores_the_rows_of_one_also_when_a_machine_dies(tmp_path, mar
         )
         real = experiment("sort-start")
         quietly(real, tmp_path / "cluster", quick=True, seeds=1, cluster=address)
-    assert len({file.name.partition("-")[2] for file in marks.iterdir()}) == 2
+    assert len(machines()) == 2
     assert set(started(marks)) == set(ALL) and len(started(marks)) <= len(ALL) + 2
     quietly(marking(marks, lambda *_: None), tmp_path / "one")
     quietly(real, tmp_path / "one", quick=True, seeds=1)
