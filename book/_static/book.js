@@ -214,8 +214,8 @@
   // ---- predictions ----------------------------------------------------------------------
 
   // What tells the answer: the output, what is drawn or checked after it, and the blocks
-  // of text that say what it shows, folded ones too. An equation, new code or a new section ends it; a
-  // check that an equation leads to stays open.
+  // of text that say what it shows, folded ones too. An equation, new code or a new section
+  // ends it; a check that an equation leads to stays open.
   const telling = (cell) => {
     const parts = [cell.querySelector(".cell_output")];
     let said = 0, next = cell;
