@@ -1,12 +1,13 @@
 # make book   build both editions and serve them on this machine
-# make test   everything that must be true, from formatting to real browsers
+# make test   what must be true before a push, from formatting to real browsers
 PYTHON ?= python3
 PORT   ?= 8000
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+WHICH  ?= not slow
 
-.PHONY: help book site test check cpus pdf epub pages bench engines engines-verl \
+.PHONY: help book site test test-all check cpus pdf epub pages bench engines engines-verl \
         new-chapter exit-door browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -23,24 +24,28 @@ book: $(READY)  ## build both editions, serve them on 127.0.0.1 (PORT=8000)
 site: $(READY)  ## build both editions into _build/site
 	$(BIN)/python book/site.py --clean
 
-check: $(READY)  ## format, lint, parity, tests without a browser: about twelve minutes
+check: $(READY)  ## format, lint, parity, tests without a browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m coursebook.parity
 	$(BIN)/python -m coursebook.notebooks check
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile \
-	  --no-loadscope-reorder -m "not browser"
+	  --no-loadscope-reorder -m "not browser and ($(WHICH))"
 
-test: check browser  ## everything; the notebooks as on the oldest CPU
+test: check browser  ## with the pages, and the notebooks as on the oldest CPU
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
 	@$(MAKE) -j2 -Otarget kernel browsed  # together they fill two cores
+
+test-all:  ## with the tests that are marked slow: before a release
+	@$(MAKE) test WHICH="slow or not slow"
 
 kernel: $(READY)
 	$(BIN)/python tests/cpus.py --kernels sse --threads 1
 
 browsed: $(READY)
-	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m browser
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal tests/test_*_browser.py \
+	  -m "$(WHICH)"
 
 cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 threads
 	$(BIN)/python tests/cpus.py

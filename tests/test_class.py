@@ -151,6 +151,7 @@ def test_loose_files_that_are_nobodys_are_named(tmp_path, capsys):
 # --- zips ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_class_in_a_zip_is_graded_like_its_folder(tmp_path):
     students = CANVAS | MOODLE | {"zed_99_1_all.zip": zipped({"x/hw.ipynb": RIGHT})}
     write(tmp_path / "folder", students)
@@ -352,6 +353,7 @@ def test_who_is_graded_already_is_not_graded_again(tmp_path, monkeypatch):
     assert [row["student"] for row in read(log)] == both
 
 
+@pytest.mark.slow
 def test_a_grader_that_is_killed_costs_one_student_and_nobody_else(
     tmp_path, monkeypatch
 ):
@@ -372,6 +374,7 @@ class Killer:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_leaves_no_process_and_the_same_command_goes_on(tmp_path, jobs):
     sleeps = CENTRED.replace(
@@ -472,6 +475,7 @@ def test_a_calendar_keeps_every_sign():
     assert f"SUMMARY:{said.replace(';', chr(92) + ';')}\r\n" in lines
 
 
+@pytest.mark.slow
 def test_verify_finds_a_solution_that_is_wrong(tmp_path, capsys):
     assert main(["homework", "verify", str(SAMPLE)]) == 0
     assert "solution 5/5  stub 0/5" in capsys.readouterr().out
@@ -521,6 +525,7 @@ def test_the_report_of_a_class_without_a_failed_check():
     )
 
 
+@pytest.mark.slow
 def test_the_recipe_for_github_actions_grades_a_students_push(tmp_path):
     recipe = (ROOT / "src" / "homework" / "recipe.yml").read_text("utf-8")
     steps = yaml.safe_load(recipe)["jobs"]["grade"]["steps"]

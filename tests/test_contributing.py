@@ -16,6 +16,7 @@ import pytest
 
 from coursebook.languages import LANGUAGES
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 EXTEND = ROOT / "book" / "extend.md"
 CACHES = ("_build", "__pycache__", ".*", "*.egg-info", "build")

@@ -766,6 +766,7 @@ def test_a_wrong_command_says_why_and_returns_two(arguments, message, tmp_path, 
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_grader_keeps_its_asserts_under_optimisation(tmp_path):
     save(tmp_path / "in" / "bad" / "a.ipynb", submission(WRONG))
     command = ["homework", "grade", str(SAMPLE), str(tmp_path / "in"), "--out"]

@@ -48,6 +48,7 @@ def quietly(chosen, store, **dials):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_variant_of_every_experiment_runs(name, tmp_path):
     chosen = experiments()[name]

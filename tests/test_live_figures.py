@@ -33,7 +33,7 @@ def figure(request) -> Figure:
 
 @pytest.fixture(scope="module")
 def built(figure) -> dict[str, str]:
-    return pages.build(figure)
+    return {language: pages.page(figure, language) for language in LANGUAGES}
 
 
 def seen(figure, state, language="en") -> str:

@@ -87,6 +87,7 @@ def test_a_disk_without_room_is_noticed_before_anything_is_written(
         site.build(ROOT, tmp_path / "site")
 
 
+@pytest.mark.slow
 def test_an_environment_left_half_made_is_made_anew(tmp_path):
     python = tmp_path / "env" / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -163,6 +164,7 @@ def test_a_port_that_is_none_is_refused(port, capsys):
     assert "a port is 0 (any free one) to 65535" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_interrupted_build_goes_on_cleanly(tmp_path):
     root = make_book(tmp_path / "book")
     out = root / "_build" / "site"
@@ -190,3 +192,11 @@ def test_an_edition_in_no_language_of_the_book_is_named(tmp_path, capsys):
     config.write_text(text.replace("  zh: {}\n", "  zh: {}\n  xx: {}\n"), "utf-8")
     assert site.main(["--source", str(root)]) == 1
     assert "an edition xx, which is no language of the book" in capsys.readouterr().err
+
+
+def test_what_drives_a_browser_is_in_a_file_that_make_runs_as_such():
+    """`make test` gives those files, and no other, to the tests with a browser."""
+    mark = "pytest.mark." + "browser"
+    files = {path for path in (ROOT / "tests").glob("*.py") if mark in path.read_text()}
+    assert files == {*(ROOT / "tests").glob("test_*_browser.py")}
+    assert "tests/test_*_browser.py" in (ROOT / "Makefile").read_text()

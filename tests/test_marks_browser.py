@@ -240,6 +240,7 @@ def test_a_link_into_the_playground_names_the_story(built, page):
     assert "一组" in page.locator("a.play").nth(1).inner_text()
 
 
+@pytest.mark.slow
 def test_an_unknown_story_and_a_prediction_without_an_answer_fail_the_build(
     tmp_path, capfd
 ):

@@ -184,6 +184,7 @@ def renamed(old: str, new: str):
     return edit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "edit", "stale"),
     [
@@ -263,6 +264,7 @@ def nbval(path: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, cwd=path.parent)
 
 
+@pytest.mark.slow
 def test_nbval_compares_text_strictly_and_no_svg(small, tmp_path):
     notebook = nbformat.read(small, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(SVG.strip(), id="d"))

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from test_site_build import ROOT, code, load, make_book, markdown, site
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NAMES = ["book/index", "chapters/05_a"]
 CHAPTER = "chapters-05_a.xhtml"

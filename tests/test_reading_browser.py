@@ -5,6 +5,7 @@ import re
 
 import pytest
 import yaml
+from quick import some
 from test_site_build import ROOT, load
 
 from coursebook.pages import slug
@@ -50,7 +51,7 @@ def calm(page):
     page.evaluate(CALM)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", some(CHAPTERS, CHAPTERS[6], CHAPTERS[15]))
 def test_the_language_switch_and_the_contents_know_the_place(folder, page, chapter):
     """At random places, in both directions, also where no link was clicked.
 
@@ -118,7 +119,7 @@ def test_the_language_switch_keeps_how_the_dials_stand_and_a_later_visit_does_no
     assert page.eval_on_selector_all(sliders, values) != moved
 
 
-@pytest.mark.parametrize("below", [96, 97])
+@pytest.mark.parametrize("below", some([96, 97], 96))
 def test_the_language_switch_stays_within_its_block_at_the_edges(folder, page, below):
     """A heading on the line, or just under it: what is above it stays what it was."""
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -193,7 +194,7 @@ def test_no_page_is_linked_twice_in_the_contents(folder, page, lang, name):
     assert linked >= pages - {name}
 
 
-@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("lang", some(["zh", "en"], "zh"))
 def test_every_prediction_covers_words_that_say_its_answer(folder, page, lang):
     """Also where they are a list, or stand after a figure."""
     for chapter in CHAPTERS:
@@ -270,6 +271,7 @@ def test_a_line_shows_how_far_the_reader_is(folder, page):
         ("en", "baseline", "chapters/03"),
         ("en", "temperature", "chapters/01"),
         ("en", "Clip-Higher", "chapters/10"),
+        ("en", "clip hig", "chapters/10"),
         ("en", "loss aggregation", "chapters/09"),
         ("en", "GSPO", "chapters/11"),
     ],
@@ -421,7 +423,7 @@ def rewritten() -> list[str]:
     return [name for name, text in texts.items() if '"picture"' in text]
 
 
-@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("lang", some(["zh", "en"], "en"))
 @pytest.mark.parametrize("chapter", rewritten())
 def test_the_first_picture_of_a_chapter_is_in_the_first_screen(
     folder, page, chapter, lang

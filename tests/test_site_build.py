@@ -309,6 +309,7 @@ def test_the_site_passes_its_own_checks(built):
     assert check_pages.problems(built, built.parents[1] / "chapters") == []
 
 
+@pytest.mark.slow
 def test_a_broken_formula_fails_and_says_where(tmp_path, capfd):
     root = make_book(tmp_path, formula=r"\frac{1}{")
     assert site.build(root, root / "_build" / "site") == 2
@@ -316,6 +317,7 @@ def test_a_broken_formula_fails_and_says_where(tmp_path, capfd):
     assert "05_a.ipynb" in said and "formula: " in said and r"\frac{1}{" in said
 
 
+@pytest.mark.slow
 def test_a_heading_without_partner_fails_and_says_so(tmp_path, capfd):
     root = make_book(tmp_path, zh=ZH + "\n## 多余\n")
     assert site.build(root, root / "_build" / "site") == 1

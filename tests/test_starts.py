@@ -175,6 +175,7 @@ def test_what_training_never_touches_is_as_the_seed_made_it(seed):
     assert not torch.equal(stored.place.weight[44], began.place.weight[44].half())
 
 
+@pytest.mark.slow
 def test_each_stored_start_learned_the_demonstrations_of_its_own_seed():
     """Of five policies, the one that saw a text expects it more than the others do."""
     stored = [warm_start("signs", seed=seed) for seed in range(5)]

@@ -112,6 +112,7 @@ def test_a_killed_worker_loses_its_current_run_and_nothing_else(tmp_path, marks)
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_every_worker_ends_in_a_sentence(tmp_path, marks, monkeypatch):
     def killed(x, seed, checkpoint):
         import os
@@ -155,6 +156,7 @@ def of_group(group: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to_all", [True, False], ids=["Ctrl-C", "kill -INT"])
 def test_ctrl_c_leaves_no_process(marks, to_all):
     driver = subprocess.Popen(
@@ -237,6 +239,7 @@ def workers_at(address, number):
             client.wait_for_workers(number, timeout=PATIENT)
 
 
+@pytest.mark.slow
 def test_a_cluster_stores_the_rows_of_one_also_when_a_machine_dies(tmp_path, marks):
     def machines():
         return {file.name.partition("-")[2] for file in marks.iterdir()}

@@ -50,6 +50,7 @@ def test_the_chapters_that_may_be_left_out_are_needed_by_no_other():
     assert "16、15" in PAGE and "12、11" in PAGE and "16 and 15, then 12 and 11" in PAGE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_feedback_and_the_grades_of_the_page_are_what_the_grader_writes(
     lang, tmp_path

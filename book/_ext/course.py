@@ -10,13 +10,13 @@ import re
 from html import escape
 from pathlib import Path
 
-import yaml
 from docutils import nodes
 from generated import Generated, table
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from coursebook import pages
+from coursebook.data import load
 from coursebook.languages import SOURCE, pick
 from tokencredit.figures import STAGES
 
@@ -52,7 +52,7 @@ def plan(root: Path) -> list[dict]:
     Raises:
         ValueError: an arrow that the thread lacks, or a need that is no chapter.
     """
-    rows = yaml.safe_load((root / "book" / "course.yml").read_text(encoding="utf-8"))
+    rows = load(root / "book" / "course.yml")
     numbers = [row["number"] for row in rows]
     for row in rows:
         if row["arrow"] not in ARROWS:

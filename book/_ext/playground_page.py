@@ -17,7 +17,6 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
-import yaml
 from docutils import nodes
 from generated import Generated, table
 from javascript import javascript
@@ -25,6 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
+from coursebook.data import load as load_file
 from coursebook.glossary import term
 from coursebook.languages import LANGUAGES
 from coursebook.pages import slug
@@ -52,7 +52,7 @@ def lean(program: str) -> str:
 
 def load(name: str):
     """Return a YAML file of the playground."""
-    return yaml.safe_load((FOLDER / f"{name}.yml").read_text(encoding="utf-8"))
+    return load_file(FOLDER / f"{name}.yml")
 
 
 def stories() -> list[dict]:

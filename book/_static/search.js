@@ -192,8 +192,8 @@
     };
     take(all(asked));
     if (hits.length < SOME && cut.length > asked.length) take(all(cut)); // a long Chinese query
-    if (hits.length < SOME && cut.length > 1) take(half(), "half");
     if (hits.length < SOME) take(all(cut.map((term) => (/[a-z]$/.test(term) ? `${term}…` : term))), "begins");
+    if (hits.length < SOME && cut.length > 1) take(half(), "half");
     return { hits };
   };
 

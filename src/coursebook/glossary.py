@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-import yaml
-
+from coursebook.data import load
 from coursebook.languages import LANGUAGES, SOURCE
 
 FILES = (  # in a checkout, or beside this file where the package was installed
@@ -25,7 +24,7 @@ FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S)
 def read() -> dict:
     """Return the glossary as it stands in its file."""
     file = next(file for file in FILES if file.exists())
-    return yaml.safe_load(file.read_text(encoding="utf-8"))
+    return load(file)
 
 
 GLOSSARY = read()

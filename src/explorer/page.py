@@ -1,4 +1,4 @@
-"""A figure as an element of a static page, in every language, cached between builds."""
+"""A figure as an element of a static page in one language, cached between builds."""
 
 import hashlib
 import json
@@ -26,13 +26,8 @@ BEGAN = time.time()
 """What is written later may not be what this process has loaded."""
 
 
-def build(figure: Drawing) -> dict[str, str]:
-    """Draw the grid and write the element in each language, ids beginning with UID."""
-    return {language: page(figure, language) for language in LANGUAGES}
-
-
 def page(figure: Drawing, language: str) -> str:
-    """The element in one language, ids beginning with UID."""
+    """Draw the grid and write the element in one language, ids beginning with UID."""
     L = Language(language)
     live, changes = record(figure, language)
     says = readout(live)
@@ -222,16 +217,16 @@ def page_html(module: str, language: str, uid: str) -> str:
     if language not in LANGUAGES:
         raise FigureError(f"language is one of {LANGUAGES}, got {language!r}")
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    file = Path(home) / "explorer" / f"{module}.json"
+    file = Path(home) / "explorer" / f"{module}.{language}.json"
     try:
         stored = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         stored = {}
     if stored.get("key") != cache_key(module):
-        stored = {"key": cache_key(module), "pages": build(load(module))}
+        stored = {"key": cache_key(module), "page": page(load(module), language)}
         if max(source.stat().st_mtime for source in sources(module)) < BEGAN:
             _keep(file, stored)
-    return stored["pages"][language].replace(UID, uid)
+    return stored["page"].replace(UID, uid)
 
 
 def _keep(file: Path, stored: dict) -> None:

@@ -64,7 +64,10 @@ class Phenomenon:
 
     def seeds(self) -> np.ndarray:
         """Whether each seed moves the way it says."""
-        first, second = self.numbers()
+        return self.shows(*self.numbers())
+
+    def shows(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Whether each seed of these numbers moves the way it says."""
         return (second - first if self.grows else first - second) > self.by
 
 
@@ -384,15 +387,15 @@ def phenomena_table(lang: str) -> str:
     """
     head = pick(HEAD, lang).split("/")
     lines = [head, ["---"] * len(head)]
-    for one in sorted(PHENOMENA, key=lambda one: not one.seeds().all()):
-        first, second = one.numbers()
+    found = [(one, one.numbers()) for one in PHENOMENA]
+    for one, ends in sorted(found, key=lambda row: not row[0].shows(*row[1]).all()):
         columns = dict.fromkeys((one.column, one.other or one.column))
         names = ", ".join(f"`{name}`" for name in (one.experiment, *columns))
         lines.append(
             [
                 f"{one.says[lang]}<br>{names}",
-                f"{span(first)} → {span(second)}",
-                f"{one.seeds().sum()}/{len(first)}",
+                " → ".join(map(span, ends)),
+                f"{one.shows(*ends).sum()}/{len(ends[0])}",
             ]
         )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

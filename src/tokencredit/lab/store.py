@@ -130,11 +130,14 @@ def save(path: Path, head: dict, rows: DataFrame):
 
 def lacking(chosen: Experiment, rows: DataFrame, seeds: int) -> list[tuple[dict, int]]:
     """The runs (variant, seed) that these rows do not have."""
+    names = [*chosen.variants[0], "seed"]
+    there = () if rows.empty else rows[names].itertuples(index=False, name=None)
+    known = set(there)
     return [
         (variant, seed)
         for seed in range(seeds)
         for variant in chosen.variants
-        if rows.empty or where(rows, seed=seed, **variant).empty
+        if (*map(variant.get, names[:-1]), seed) not in known
     ]
 
 

@@ -1,0 +1,13 @@
+"""The YAML files of the book: a text is parsed once, however often it is read."""
+
+import functools
+from pathlib import Path
+
+import yaml
+
+parsed = functools.cache(yaml.safe_load)
+
+
+def load(file: Path):
+    """Return what a file says as it stands; nobody changes what is returned."""
+    return parsed(file.read_text(encoding="utf-8"))
