@@ -361,16 +361,19 @@ def test_a_second_build_draws_nothing_and_a_torn_file_is_drawn_again(
 ):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     module = "tokencredit.figures.group_rewards"
-    first = pages.page_html(module, "zh", "one")
-    monkeypatch.setattr(pages, "build", None)
-    assert pages.page_html(module, "zh", "one") == first
-    other = pages.page_html(module, "en", "two")
-    assert 'id="one"' in first and 'id="two"' in other and "one-" not in other
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (file,) = tmp_path.rglob("*.json")
+    first, other = (pages.page_html(module, lang, "uid1") for lang in ("zh", "en"))
+    assert sorted(file.name for file in tmp_path.rglob("*.json")) == [
+        f"{module}.en.json",
+        f"{module}.zh.json",
+    ]
+    with monkeypatch.context() as nothing:
+        nothing.setattr(pages, "page", None)
+        assert pages.page_html(module, "zh", "uid1") == first
+        again = pages.page_html(module, "en", "uid2")
+        assert again == other.replace("uid1", "uid2") != other
+    (file,) = tmp_path.rglob("*.zh.json")
     file.write_text("torn")
-    assert pages.page_html(module, "zh", "one") == first
+    assert pages.page_html(module, "zh", "uid1") == first
     with pytest.raises(FigureError, match="language is one of"):
         pages.page_html(module, "fr", "one")
 
