@@ -33,7 +33,8 @@ def figure(request) -> Figure:
 
 @pytest.fixture(scope="module")
 def built(figure) -> dict[str, str]:
-    return {language: pages.page(figure, language) for language in LANGUAGES}
+    module = f"tokencredit.figures.{figure.name}"
+    return {lang: pages.page_html(module, lang, pages.UID) for lang in LANGUAGES}
 
 
 def seen(figure, state, language="en") -> str:

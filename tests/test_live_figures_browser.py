@@ -17,19 +17,18 @@ from quick import some
 
 from explorer import LANGUAGES, Figure
 from explorer import page as pages
-from explorer.drawing import is_a
-from explorer.page import STATIC, UID
-from tokencredit.figures import explore, figure_names
+from explorer.drawing import is_a, load
+from explorer.page import STATIC
+from tokencredit.figures import figure_names
 
 ROOT = Path(__file__).parents[1]
 _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
 measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 
-FIGURES = {
-    figure.name: figure
-    for figure in (*map(explore, figure_names()), explorer_example.FIGURE)
-}
+MODULES = {name: f"tokencredit.figures.{name}" for name in figure_names()}
+MODULES["explorer_example"] = "explorer_example"
+FIGURES = {name: load(module) for name, module in MODULES.items()}
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{name}</title>
 <link rel="stylesheet" href="colors.css"><link rel="stylesheet" href="signs.css">
@@ -85,7 +84,7 @@ def figure(request, site) -> Figure:
             language=language,
             name=figure.name,
             setting=setting,
-            figure=pages.page(figure, language).replace(UID, "one"),
+            figure=pages.page_html(MODULES[figure.name], language, "one"),
         )
         (site / f"{figure.name}-{language}.html").write_text(text, "utf-8")
     return figure
