@@ -98,6 +98,7 @@
     return asked * (40 + (60 * (at[1] - at[0])) / title.length);
   };
 
+  const spaced = (text) => text.replaceAll("-", " ");
   const score = (page, section, wanted, query) => {
     const [title, text, bold] = section.low;
     let sum = 0;
@@ -111,8 +112,9 @@
       if (!inTitle && !inText) sum += 1;
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
-    if (wanted.length > 1 && places(title, query).length) sum += 40;
-    else if (wanted.length > 1 && places(text, query).length) sum += 20;
+    const phrase = (where) => wanted.length > 1 && spaced(where).includes(spaced(query)); // clip hig: Clip-Higher
+    if (phrase(title)) sum += 40;
+    else if (phrase(text)) sum += 20;
     if (title.replace(/^the /, "") === stems(query)[0] && page.page.startsWith("chapters/")) sum += 60;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };
