@@ -4,7 +4,8 @@
 
 Every chapter has its page in each edition; no link or anchor is dead; no page loads
 anything from another host; both editions have the same anchors, equation numbers,
-formulas and pictures. Every message says which page and what to do.
+formulas and pictures; no line end stands after a Chinese mark. Every message says which
+page and what to do.
 """
 
 import re
@@ -37,6 +38,8 @@ CALM = {
     "author",
     "license",
 }
+LINE_END = re.compile(r"[\u3001-\u303f\uff01-\uff1f]\n\S")
+VERBATIM = ("pre", "script", "style")
 
 
 class Page(HTMLParser):
@@ -53,6 +56,8 @@ class Page(HTMLParser):
         self.pictures = 0
         self.unnamed_pictures = 0
         self.language = ""
+        self.line_ends: list[str] = []
+        self._verbatim = False
         self._equation = ""
         self._sink: list[str] | None = None
         self._end = ""
@@ -60,6 +65,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         at = dict(attrs)
+        self._verbatim |= tag in VERBATIM
         if tag == "html":
             self.language = at.get("lang", "")
         if at.get("id"):
@@ -83,8 +89,11 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self._sink is not None:
             self._sink.append(data)
+        if not self._verbatim and LINE_END.search(data):
+            self.line_ends.append(data)
 
     def handle_endtag(self, tag):
+        self._verbatim &= tag not in VERBATIM
         if self._sink is not None and tag == self._end:
             self._close()
 
@@ -160,6 +169,8 @@ def check_editions(site: Site) -> Iterator[str]:
         for name, page in edition.items():
             if not page.language.startswith(lang) and page.language:
                 yield f"{lang}/{name}: <html lang={page.language!r}>, not {lang}"
+            for text in page.line_ends:
+                yield f"{lang}/{name}: a line end in {text!r} is shown as a space"
             if page.unnamed_pictures and name.startswith("chapters/"):
                 yield (
                     f"{lang}/{name}: {page.unnamed_pictures} pictures without a "

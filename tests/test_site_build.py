@@ -345,6 +345,7 @@ EDITS = {
     "another formula": ("A = G - V", "A = G + V", "in one edition only: write it in"),
     "another number": ('eqno">(5.1)', 'eqno">(5.2)', "equation numbers differ"),
     "another anchor": ('id="by-hand"', 'id="by-foot"', "anchor #by-foot"),
+    "a line end": ("</article>", "<p>一句。\n又一句</p></article>", "shown as a space"),
     "a picture more": ("</article>", '<img alt="x" src="x.png"></article>', "pictures"),
 }
 

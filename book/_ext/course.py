@@ -199,7 +199,11 @@ class CourseMap(Generated):
                 if row["number"] in found:
                     address = f"../{found[row['number']]}.html"
                     asks = escape(row["asks"][lang])
-                    item = f'<a href="{address}" title="{asks}">{name}</a>'
+                    page = found[row["number"]]
+                    item = (
+                        f'<a href="{address}" title="{asks}" data-page="{page}">'
+                        f"{name}</a>"
+                    )
                 else:
                     item = f"<span>{name} <i>{words('planned', lang)}</i></span>"
                 items.append(f"<li>{item}</li>")
@@ -221,7 +225,8 @@ class CourseMap(Generated):
             f"<ol>{''.join(parts)}</ol></nav>"
         )
         listed = "".join(
-            f'<li><a href="../{found[row["number"]]}.html"><span>{row["number"]}</span>'
+            f'<li><a href="../{found[row["number"]]}.html" '
+            f'data-page="{found[row["number"]]}"><span>{row["number"]}</span>'
             f"{escape(row[lang])}</a></li>"
             for row in plan(self.root)
             if row["number"] in found
@@ -266,14 +271,19 @@ class CoursePlan(Generated):
 def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
     """Give the page template the parts of the book and their pages, by short names.
 
-    What is looked up has a link of its own, and is listed only while it is read.
+    What is looked up has a link of its own; while it is read, it stands before the
+    list, which is the same on every page.
     """
     env, lang = app.env, app.config.edition
     names = {row["number"]: row[lang] for row in plan(Path(env.srcdir))}
     tree = app.config.external_site_map
-    parts = [{"caption": "", "pages": [tree.root.docname]}]
+    parts = [{"caption": "", "pages": [page]}] if page in LOOKED_UP else []
+    parts.append({"caption": "", "pages": [tree.root.docname]})
     parts += [
-        {"caption": part.caption, "pages": [item for item in part.items]}
+        {
+            "caption": part.caption,
+            "pages": [name for name in part.items if name not in LOOKED_UP],
+        }
         for part in tree.root.subtrees
     ]
     for part in parts:
@@ -287,7 +297,7 @@ def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree)
                 else names.get(number) or env.titles[name].astext(),
             }
             for name, number in numbers.items()
-            if name in env.found_docs and (name not in LOOKED_UP or name == page)
+            if name in env.found_docs
         ]
     context["book_parts"] = parts
     there = {name: said for name, said in LOOKED_UP.items() if name in env.found_docs}

@@ -21,12 +21,15 @@ class CloseLineEnds(SphinxTransform):
             for text in self.document.findall(nodes.Text)
             if not isinstance(text.parent, nodes.literal_block | nodes.raw)
         ]
-        for before, text, after in zip([None, *texts], texts, texts[1:], strict=False):
-            joined = before and close_line_ends(before[-1:] + text + after[:1])
-            if text == "\n" and joined and "\n" not in joined:
-                text.parent.remove(text)
-            elif (closed := close_line_ends(text)) != text:
-                text.parent.replace(text, nodes.Text(closed))
+        for n, text in enumerate(texts):
+            closed = close_line_ends(text)
+            if text == "\n" and 0 < n < len(texts) - 1:
+                around = texts[n - 1][-1:] + text + texts[n + 1][:1]
+                closed = text if text in close_line_ends(around) else ""
+            if closed != text:
+                siblings = text.parent.children  # line ends are equal: by identity
+                at = next(at for at, one in enumerate(siblings) if one is text)
+                text.parent[at : at + 1] = [nodes.Text(closed)] if closed else []
 
 
 def setup(app: Sphinx) -> dict:

@@ -45,6 +45,7 @@ DOORS = (  # and a sign, on 24 by 24: to be asked, a curve that breaks, a list, 
     ),
 )
 LABEL = "从哪里进 | Ways in"
+GO_ON = "接着读 | Go on reading"  # where the reader stopped, once there is such a place
 
 
 def link(way: tuple[str, str, str], counts: dict, lang: str, sign: str = "") -> str:
@@ -69,7 +70,8 @@ class StartReading(Generated):
             "last": pages.chapter_number(chapters[-1]),
         }
         html = link(READ, counts, self.config.edition)
-        html = f'<p class="start-reading">{html}</p>'
+        go_on = pick(GO_ON, self.config.edition)
+        html = f'<p class="start-reading" data-go-on="{go_on}">{html}</p>'
         return [nodes.raw("", html, format="html")]
 
 

@@ -135,7 +135,7 @@
       outer.scrollTop -= Math.max(0, edge - top(cut));
     };
     const tick = () => {
-      for (const link of all("a[data-page]", nav ?? document))
+      for (const link of all("a[data-page]"))
         link.classList.toggle("read", recall(`read ${link.dataset.page}`) !== null);
     };
     const title = document.querySelector("article h1");
@@ -157,7 +157,9 @@
       keepInView();
       place?.replaceChildren(link ? plain(link) : "");
       const part = now?.closest("article > section > section");
-      if (!chapter || !part || seen.has(part.id)) return;
+      if (!chapter || !part) return;
+      remember("stopped", `${page()}#${now.id}`);
+      if (seen.has(part.id)) return;
       seen.add(part.id);
       remember(`seen ${page()}`, [...seen].join(" "));
       if (parts.filter((id) => seen.has(id)).length >= READ * parts.length) {
@@ -179,6 +181,17 @@
     addEventListener("scroll", soon, { passive: true });
     new ResizeObserver(soon).observe(document.querySelector("article") ?? document.body);
     look();
+  };
+
+  // The button that begins the book leads to the section where the reader stopped.
+  const goOn = () => {
+    const [button] = all(".start-reading"), [stopped, id] = (recall("stopped") ?? "").split("#");
+    const chapter = all(".map a[data-page]").find((link) => link.dataset.page === stopped);
+    if (!button || !chapter) return;
+    const link = button.querySelector("a");
+    link.href = `${chapter.getAttribute("href")}#${id}`;
+    link.querySelector("b").textContent = button.dataset.goOn;
+    link.querySelector("small").textContent = plain(chapter);
   };
 
   // Sections are laid out as they come near. Once the reader asks for nothing, each is laid
@@ -477,6 +490,7 @@
     unfold();
     keepPlace();
     follow();
+    goOn();
   });
   addEventListener("load", measureParts);
 })();

@@ -350,11 +350,17 @@ def draw(L, env, play, step):
     draw_keys(L, plot, env)
     draw_arms(L, plot, frame, env == "Bandit")
     draw_shop(L, plot, frame, env == "WebShop")
-    state = L("进行中", "playing")
+    state, at = L("进行中", "playing"), L(f"第 {now} 步", f"step {now}")
     if frame["truncated"]:
         state = L("轮数用完", "cut off")
     elif frame["terminated"]:
         state = L("成功", "won") if frame["won"] else L("失败", "lost")
+        if env == "Bandit":  # what counts is the choice, whatever it paid
+            state += (
+                L("：选龙", ": dragon") if frame["won"] else L("：选凤凰", ": phoenix")
+            )
+    if frame["truncated"] or frame["terminated"]:
+        at = L(f"第 {now} 步结束", f"over at step {now}")
     return scene(
         side(
             stack(
@@ -388,7 +394,7 @@ def draw(L, env, play, step):
             tile(
                 L("轮次", "turn"),
                 f"{frame['turn']}/{TURNS}",
-                L(f"第 {now} 步", f"step {now}"),
+                at,
             ),
             tile(
                 L("这一步的奖励", "reward now"),
