@@ -229,6 +229,22 @@ def test_a_chapter_is_ticked_once_its_sections_were_seen_and_not_by_a_jump(
     assert tick.count() == 1
 
 
+def test_the_start_page_leads_back_to_where_the_reader_stopped(folder, page):
+    """In either language, and its map ticks what was read."""
+    start = (folder / "en" / "book/index.html").as_uri()
+    page.goto(start)
+    button = page.locator(".start-reading a")
+    assert button.get_attribute("href").endswith("00_grpo_in_forty_lines.html")
+    page.goto((folder / "zh" / "chapters/06_ppo.html").as_uri())
+    page.evaluate("document.getElementById('the-whole-loop').scrollIntoView()")
+    calm(page)
+    page.evaluate("localStorage.setItem('read chapters/06_ppo', 1)")
+    page.goto(start)
+    assert button.get_attribute("href") == "../chapters/06_ppo.html#the-whole-loop"
+    assert button.inner_text().split() == ["Go", "on", "reading", "6", "PPO"]
+    assert page.locator(".map a.read").all_inner_texts() == ["6 PPO"]
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_link_that_moves_a_figure_far_above_has_a_way_back(folder, page, width):
     page.set_viewport_size({"width": width, "height": 800})
@@ -263,6 +279,7 @@ def test_a_line_shows_how_far_the_reader_is(folder, page):
         ("zh", "动态采样", "chapters/10"),
         ("zh", "留一法", "chapters/03"),
         ("zh", "策略梯度", "chapters/02"),
+        ("zh", "GRPO", "chapters/08"),
         ("en", "GAE", "chapters/05"),
         ("en", "clip", "chapters/06_ppo.html#the-clip"),
         ("en", "clip fraction", "chapters/06"),
@@ -274,6 +291,7 @@ def test_a_line_shows_how_far_the_reader_is(folder, page):
         ("en", "clip hig", "chapters/10"),
         ("en", "loss aggregation", "chapters/09"),
         ("en", "GSPO", "chapters/11"),
+        ("en", "GRPO", "chapters/08"),
     ],
 )
 def test_the_first_place_found_is_the_chapter_that_teaches_the_term(

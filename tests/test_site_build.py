@@ -382,8 +382,8 @@ def test_punctuation_is_full_width_in_chinese_and_only_there(typed, wide):
     assert full_width(wide) == wide
 
 
-def test_a_line_end_closes_between_chinese_characters_only():
-    assert close_line_ends("一句。\n又一句 GAE。\nA\n句") == "一句。又一句 GAE。\nA\n句"
+def test_a_line_end_closes_beside_a_chinese_mark_and_between_characters():
+    assert close_line_ends("一句\n又一句 GAE。\nA\n句") == "一句又一句 GAE。A\n句"
 
 
 def test_a_mark_stays_with_the_formula_before_it(built):

@@ -57,28 +57,36 @@
     return { whole, id: section.id, n, past, part: past / Math.max(1, end - edges[n]) };
   };
 
-  let touched = false; // by the reader, who from then on says where the page is
+  let touches = 0; // by the reader, who from then on says where the page is
   for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
-    addEventListener(kind, () => (touched = true), { once: true, passive: true });
+    addEventListener(kind, () => touches++, { passive: true });
 
   const goTo = ({ id, n, past, part, y }) => {
     if (!id) return scrollTo(0, y);
-    const section = document.getElementById(id);
+    const section = document.getElementById(id), before = touches;
     let still = 0; // parts are laid out as they come into view, and push the rest
     const settle = () => {
-      if (touched) return;
+      if (touches !== before) return;
       const edges = [section, ...marks(section)].map(top);
       const from = edges[Math.min(n, edges.length - 1)];
       const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
       const way = past < BAR ? past : part * (end - from);
       const inside = Math.max(1, Math.min(way, end - from - 1)); // not into the next block
       const off = from + inside - BAR;
-      const before = scrollY;
+      const stood = scrollY;
       if (Math.abs(off) > 0.5) scrollBy({ top: off, behavior: "instant" });
-      still = scrollY === before ? still + 1 : 0;
+      still = scrollY === stood ? still + 1 : 0;
       if (still < STOOD) requestAnimationFrame(settle);
     };
     if (section) settle();
+  };
+
+  // What a link leads to stays where the browser put it, whatever is laid out above it.
+  const toHash = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target?.closest("article") || !target.getClientRects().length) return;
+    const past = BAR - parseFloat(getComputedStyle(target).scrollMarginTop);
+    goTo({ id: target.id, n: 0, past });
   };
 
   // How the dials of each figure stand, as a link in the text would say it.
@@ -99,7 +107,7 @@
       stored = JSON.parse(sessionStorage.getItem("place"));
       sessionStorage.removeItem("place");
     } catch { /* off */ }
-    if (stored?.[0] !== page()) return;
+    if (stored?.[0] !== page()) return toHash();
     const { classList } = document.documentElement;
     classList.add("placed"); // nothing flashes: it is the same place
     addEventListener("hashchange", () => classList.remove("placed"));
@@ -487,6 +495,7 @@
     reachEnd();
     findWhileTyping();
     addEventListener("hashchange", unfold);
+    addEventListener("hashchange", toHash);
     unfold();
     keepPlace();
     follow();

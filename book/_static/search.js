@@ -66,6 +66,7 @@
     weight: KINDS.find(([kind]) => kind.test(page))[1] * (1 - (parseInt(page.slice(9)) || 0) / 100),
     title: sections[0][2],
     low: lower(sections[0][2]),
+    name: lower(sections[0][2]).replace(/^\d+ |[:：].*/g, ""),
     sections: sections.map(([anchor, level, title, text, bold]) => ({
       anchor, level, title, text,
       low: [title, text, bold].map(lower),
@@ -115,6 +116,7 @@
     const phrase = (where) => wanted.length > 1 && spaced(where).includes(spaced(query)); // clip hig: Clip-Higher
     if (phrase(title)) sum += 40;
     else if (phrase(text)) sum += 20;
+    if (page.name === query && section.level === 1) sum += 100; // a chapter of that name
     if (title.replace(/^the /, "") === stems(query)[0] && page.page.startsWith("chapters/")) sum += 60;
     return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
   };

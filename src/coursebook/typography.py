@@ -75,13 +75,14 @@ def _widen_mark(match: re.Match) -> str:
 
 
 def close_line_ends(text: str) -> str:
-    """Return text without the line ends that stand between two Chinese characters.
+    """Return text without line ends beside a Chinese mark or between two characters.
 
-    >>> close_line_ends("一句。\\n又一句 GAE。\\nA")
-    '一句。又一句 GAE。\\nA'
+    >>> close_line_ends("一句。\\n又一句 GAE。\\nA\\n句")
+    '一句。又一句 GAE。A\\n句'
     """
-    wide = rf"[{HAN}{MARKS}“”‘’]"
-    return re.sub(rf"(?<={wide})\n(?={wide})", "", text)
+    wide, marks = rf"[{HAN}{MARKS}“”‘’]", f"[{MARKS}]"
+    between = rf"(?<={wide})\n(?={wide})|(?<={marks})\n|\n(?={marks})"
+    return re.sub(between, "", text)
 
 
 def rewrite(path: Path) -> None:

@@ -125,7 +125,7 @@ def draw(L, limit, longest, swap):
         y_name=L("谁在干什么", "who does what"),
         x_ticks=[0, 12, 24, 36],
         y_ticks=lanes | {-0.45: L("队列", "queue"), -1.45: L("训练", "trainer")},
-        height=236,
+        height=196,
     )
     swaps = [end for _, end in updates if swap and end < END]
     for lane in range(LANES):

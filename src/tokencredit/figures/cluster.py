@@ -75,7 +75,7 @@ def measured():
 
 def path(L, place):
     """The machines as a loop; the place that is looked at is amber."""
-    plot = Plot(x=(0, 12), y=(0, 3), axes=False, height=80)
+    plot = Plot(x=(0, 12), y=(0, 3), axes=False, height=70)
     names = (
         L("推理引擎", "inference"),
         L("判分", "verifier"),

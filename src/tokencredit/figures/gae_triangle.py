@@ -60,7 +60,7 @@ def draw(L, lam, reward):
             cells,
             number(sum(shares)),
             sub=L("每个 δ 的系数", "factor of each δ"),
-            end_sub=L("合计", "in all"),
+            end_sub=L("权重合计", "all weights"),
         )
     )
     terms = " + ".join(

@@ -168,13 +168,13 @@ def moral(L, right, others, numbers):
         )
     if not right and clipped:
         return L(
-            "只错了最后一位：PPO 把责任算在它头上，GRPO 算在所有没出界的词元头上。",
-            "One digit is wrong: PPO blames it, GRPO blames all that are not clipped.",
+            "只错了最后一位：PPO 把责任算在它附近，GRPO 算在所有没出界的词元头上。",
+            "One digit is wrong: PPO blames the last tokens, GRPO all not clipped.",
         )
     if not right:
         return L(
-            "只错了最后一位：PPO 把责任算在它头上，GRPO 和 GSPO 算在所有词元头上。",
-            "One digit is wrong: PPO blames it, GRPO and GSPO blame all tokens alike.",
+            "只错了最后一位：PPO 把责任算在它附近，GRPO 和 GSPO 算在所有词元头上。",
+            "One digit is wrong: PPO blames the last tokens, GRPO and GSPO all alike.",
         )
     if not others:
         return L(

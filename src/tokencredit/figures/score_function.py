@@ -101,7 +101,7 @@ def draw(L, reward, t, eta):
         y_name=L("概率", "probability"),
         x_ticks={k + 0.5: word for k, (word, *_) in enumerate(bars)},
         y_ticks=[0, 0.5, 1],
-        height=128,
+        height=112,
     )
     for k, (_, old, new) in enumerate(bars):
         plot.area(k + 0.22, k + 0.5, 0, old, "old")

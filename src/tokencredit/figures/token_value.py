@@ -51,7 +51,7 @@ def draw(L, answer, after, seed):
         x_name=L("回答的词元，从左到右", "tokens of the response"),
         y_name=L("预期得分", "expected score"),
         y_ticks=[0, 0.5, 1],
-        height=250,
+        height=200,
     )
     plot.rule(y=0)
     plot.rule(y=1, look="dotted")
