@@ -64,7 +64,7 @@
   const goTo = ({ id, n, past, part, y }) => {
     if (!id) return scrollTo(0, y);
     const section = document.getElementById(id), before = touches;
-    let still = 0; // parts are laid out as they come into view, and push the rest
+    let still = 0, at = scrollY; // parts are laid out as they come into view, and push the rest
     const settle = () => {
       if (touches !== before) return;
       const edges = [section, ...marks(section)].map(top);
@@ -72,10 +72,11 @@
       const end = edges[n + 1] ?? section.getBoundingClientRect().bottom;
       const way = past < BAR ? past : part * (end - from);
       const inside = Math.max(1, Math.min(way, end - from - 1)); // not into the next block
-      const off = from + inside - BAR;
-      const stood = scrollY;
+      const off = from + inside - BAR, stood = scrollY;
+      if (still && stood !== at && Math.abs(off) > innerHeight / 2) return; // a script went elsewhere
       if (Math.abs(off) > 0.5) scrollBy({ top: off, behavior: "instant" });
-      still = scrollY === stood ? still + 1 : 0;
+      at = scrollY;
+      still = at === stood ? still + 1 : 0;
       if (still < STOOD) requestAnimationFrame(settle);
     };
     if (section) settle();
