@@ -20,6 +20,8 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from coursebook.languages import pick
+
 ICONS = {
     "angle-left",
     "angle-right",
@@ -128,12 +130,15 @@ ARIA = (  # what docutils and MyST-NB write and axe-core rejects
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),
     (' aria-label="Toggle hidden content"', ""),
 )
+LINK = re.compile("Link to this (?:heading|image|definition)")  # not translated
 
 
 def clean_aria(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
     """Correct roles and labels in a page's body."""
+    body = context.get("body", "")
     for wrong, right in ARIA:
-        context["body"] = context.get("body", "").replace(wrong, right)
+        body = body.replace(wrong, right)
+    context["body"] = LINK.sub(pick(r"这里的链接 | \g<0>", app.config.edition), body)
     empty = r'<th class="head[^"]*">(?:<p></p>)?</th>'
     context["body"] = re.sub(empty, "<td></td>", context["body"])
 
