@@ -360,7 +360,7 @@ def draw(L, env, play, step):
                 L("：选龙", ": dragon") if frame["won"] else L("：选凤凰", ": phoenix")
             )
     if frame["truncated"] or frame["terminated"]:
-        at = L(f"第 {now} 步结束", f"over at step {now}")
+        at = L(f"第 {now} 步结束", f"over, step {now}")
     return scene(
         side(
             stack(
