@@ -243,6 +243,11 @@ def test_the_start_page_leads_back_to_where_the_reader_stopped(folder, page):
     assert button.get_attribute("href") == "../chapters/06_ppo.html#the-whole-loop"
     assert button.inner_text().split() == ["Go", "on", "reading", "6", "PPO"]
     assert page.locator(".map a.read").all_text_contents() == ["6 PPO"]
+    page.goto((folder / "en" / "chapters/06_ppo.html").as_uri())
+    page.evaluate("document.getElementById('exercises').scrollIntoView()")
+    calm(page)
+    page.goto(start)  # read to its end: on to the next chapter
+    assert button.get_attribute("href") == "../chapters/07_kl.html"
 
 
 @pytest.mark.parametrize("width", [390, 1440])

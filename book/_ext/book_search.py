@@ -19,7 +19,7 @@ from coursebook.languages import pick
 from coursebook.pages import chapter_number
 
 WORDS = {  # what the script says
-    "found": "找到 {} 处 | {} places found",
+    "found": "找到 {} 处 | Places found: {}",
     "none": "没有找到。换一个词，或者看{}。"
     " | Nothing found. Try another word, or look into the {}.",
     "glossary": "记号与术语 | glossary",

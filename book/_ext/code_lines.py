@@ -64,18 +64,25 @@ def line(html: str) -> str:
 def parts(html: str) -> str:
     """Return a line with an element around each part that is kept whole.
 
+    One letter is whole by itself, and would be as wide as the indent of a part.
+
     >>> parts('a <span class="o">+</span> b')
-    '<span class="part">a</span> <span class="part"><span class="o">+</span> b</span>'
+    'a <span class="part"><span class="o">+</span> b</span>'
     >>> parts('<span class="p">(</span>a <span class="o">+</span> b')  # in brackets
     '<span class="p">(</span>a <span class="o">+</span> b'
     """
-    cut = BREAK.sub(
-        lambda found: (
-            found[0] if inner(found) else f'</span>{found[0]}<span class="part">'
-        ),
-        html,
-    )
-    return f'<span class="part">{cut}</span>' if cut != html else html
+    places = [found for found in BREAK.finditer(html) if not inner(found)]
+    if not places:
+        return html
+    starts = [0, *(found.end() for found in places)]
+    ends = [*(found.start() for found in places), len(html)]
+    between = [*(found[0] for found in places), ""]
+    out = ""
+    for start, end, space in zip(starts, ends, between, strict=True):
+        part = html[start:end]
+        one = len(text_of(part)) < 2
+        out += (part if one else f'<span class="part">{part}</span>') + space
+    return out
 
 
 def inner(found: re.Match) -> bool:

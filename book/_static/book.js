@@ -5,6 +5,7 @@
     "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
+  const CARD = 120; // px of scrolling, and a card is gone
   const AIR = 24; // px kept free under an answer
   const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
@@ -167,7 +168,7 @@
       place?.replaceChildren(link ? plain(link) : "");
       const part = now?.closest("article > section > section");
       if (!chapter || !part) return;
-      remember("stopped", `${page()}#${now.id}`);
+      remember("stopped", `${page()}#${now.id}#${part.id === parts.at(-1) ? "end" : ""}`);
       if (seen.has(part.id)) return;
       seen.add(part.id);
       remember(`seen ${page()}`, [...seen].join(" "));
@@ -192,15 +193,18 @@
     look();
   };
 
-  // The button that begins the book leads to the section where the reader stopped.
+  // The button that begins the book leads to the section where the reader stopped, or to
+  // the next chapter, if that was the end of one that is ticked.
   const goOn = () => {
-    const [button] = all(".start-reading"), [stopped, id] = (recall("stopped") ?? "").split("#");
-    const chapter = all(".map a[data-page]").find((link) => link.dataset.page === stopped);
-    if (!button || !chapter) return;
-    const link = button.querySelector("a");
-    link.href = `${chapter.getAttribute("href")}#${id}`;
+    const [button] = all(".start-reading"), [stopped, id, end] = (recall("stopped") ?? "").split("#");
+    const chapters = all(".in-order a[data-page]");
+    const at = chapters.findIndex((link) => link.dataset.page === stopped);
+    if (!button || at < 0) return;
+    const next = end && recall(`read ${stopped}`) !== null && chapters[at + 1];
+    const link = button.querySelector("a"), chapter = next || chapters[at];
+    link.href = chapter.getAttribute("href") + (next ? "" : `#${id}`);
     link.querySelector("b").textContent = button.dataset.goOn;
-    link.querySelector("small").textContent = plain(chapter);
+    link.querySelector("small").textContent = plain(chapter).replace(/^\d+/, "$& ");
   };
 
   // Sections are laid out as they come near. Once the reader asks for nothing, each is laid
@@ -324,7 +328,7 @@
     box.role = "tooltip";
     box.hidden = true;
     document.body.append(box);
-    let owner = null, timer = 0;
+    let owner = null, timer = 0, shownAt = 0;
     const hide = () => {
       clearTimeout(timer);
       owner?.removeAttribute("aria-describedby");
@@ -340,6 +344,7 @@
       if (text) box.innerHTML = text;
       else box.textContent = link.dataset.cites;
       owner = link;
+      shownAt = scrollY;
       box.hidden = false;
       link.setAttribute("aria-describedby", box.id);
       const at = link.getClientRects()[0], { width, height } = box.getBoundingClientRect();
@@ -350,7 +355,10 @@
     box.addEventListener("pointerenter", () => clearTimeout(timer));
     box.addEventListener("pointerleave", later);
     addEventListener("keydown", (event) => event.key === "Escape" && hide());
-    addEventListener("scroll", () => owner?.matches(":focus") || hide(), { passive: true });
+    addEventListener("scroll", () => { // a touch leaves the focus where it was
+      const far = Math.abs(scrollY - shownAt) > CARD;
+      if (!owner?.matches(":focus") || far) hide();
+    }, { passive: true });
     for (const link of all('article :is(a.term, a[href*="references.html#"], [data-cites])')) {
       if (link.title) {
         link.dataset.cites = link.title;

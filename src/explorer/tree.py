@@ -52,7 +52,7 @@ def subscripts(words: str) -> list[str | Element]:
     >>> html(h("b", *subscripts("log π_old")))
     '<b><span>log π</span><sub>old</sub></b>'
     """
-    parts = re.split(r"(?<=[πV])_(old|ref|θ)", words)
+    parts = re.split(r"(?<=[πVε])_(old|ref|θ|low|high)", words)
     return [h("sub", x) if k % 2 else x for k, x in enumerate(parts) if x]
 
 

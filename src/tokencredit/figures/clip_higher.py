@@ -79,7 +79,7 @@ def draw(L, step, clip_high, old):
     for high, look in ((USUAL, "old"), (clip_high, "ink")):
         plot.line(stairs(old, high), look)
         count, now = batches(old, high), climb(old, high)[step]
-        words = f"ε₊ = {high:g}\n" + L(f"{count} 批到一半", f"{count} batches")
+        words = f"ε_high = {high:g}\n" + L(f"{count} 批到一半", f"{count} batches")
         end = min(count, STEPS)
         if (clip_high > USUAL) == (look == "ink"):  # the taller stairs: above their end
             place, align = (end, 1.55), "center" if end < STEPS - 4 else "right"
@@ -95,7 +95,7 @@ def draw(L, step, clip_high, old):
         )
         tiles.append(
             tile(
-                f"ε₊ = {high:g}",
+                f"ε_high = {high:g}",
                 number(100 * now, 1) + "%",
                 L(f"到一半要 {count} 批", f"half in {count}"),
                 look="old" if look == "old" else "",
@@ -112,7 +112,12 @@ FIGURE = Figure(
     dials=[
         Dial("step", range(STEPS + 1), 8, ("批次", "batch"), kind="time"),
         Dial(
-            "clip_high", HIGHS, 0.28, ("上侧裁剪范围", "range above"), "ε₊", fine=False
+            "clip_high",
+            HIGHS,
+            0.28,
+            ("上侧裁剪范围", "range above"),
+            "ε_high",
+            fine=False,
         ),
         Dial(
             "old",

@@ -74,7 +74,7 @@ def draw(L, gamma, tool):
     counts, found = clocks(int(tool)), credits(gamma, int(tool))
     gaps = {
         "action": ("0", "0"),
-        "every": (f"+{tool:g}", f"+{SECOND}"),
+        "every": (f"+{tool:g}"[-3:], f"+{SECOND}"),  # three signs fit on a phone
         "turn": ("+1", "+1"),
     }
 

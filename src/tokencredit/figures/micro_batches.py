@@ -159,9 +159,9 @@ FIGURE = Figure(
             ("分母", "denominator"),
             kind="choice",
             options=[
-                ("各数各的", "own"),
-                ("数整步", "the step"),
-                ("漏乘卡数", "no × W"),
+                ("各自", "own"),
+                ("整步", "the step"),
+                ("漏乘 W", "no × W"),
             ],
         ),
         Dial("size", SIZES, 1, ("每个微批几条", "per micro-batch"), "b", fine=False),

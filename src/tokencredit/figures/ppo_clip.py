@@ -111,8 +111,8 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("rho", RATIOS, 1.4, ("概率之比", "ratio"), "ρ", fmt=".2f"),
-        Dial("clip_low", LOWS, 0.2, ("下侧裁剪范围", "range below"), "ε₋"),
-        Dial("clip_high", HIGHS, 0.2, ("上侧裁剪范围", "range above"), "ε₊"),
+        Dial("clip_low", LOWS, 0.2, ("下侧裁剪范围", "range below"), "ε_low"),
+        Dial("clip_high", HIGHS, 0.2, ("上侧裁剪范围", "range above"), "ε_high"),
     ],
     title=(
         "朝对的方向走够了，PPO 就松手；走反了，照推不误",

@@ -152,7 +152,7 @@ FIGURE = Figure(
     presets=[
         Preset(("正确", "right"), pairing=0),
         Preset(("没有错开", "no shift"), pairing=1),
-        Preset(("用了输入的掩码", "mask of the inputs"), pairing=2),
+        Preset(("掩码错一列", "mask of the inputs"), pairing=2),
     ],
     wide=True,
 )
