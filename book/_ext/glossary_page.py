@@ -7,6 +7,10 @@ from sphinx.application import Sphinx
 from coursebook.glossary import FILES, read
 from coursebook.languages import LANGUAGES, pick
 
+LETTERS = {
+    "zh": "一个字母，几个意思",
+    "en": "One letter, several things",
+}  # the page's own
 HEAD = "术语/英文/符号/代码/含义 | Term/Chinese/Symbol/In code/Meaning"
 
 
@@ -34,11 +38,12 @@ class GlossaryTables(Generated):
 
 
 class GlossaryJumps(Generated):
-    """Links to the groups."""
+    """Links to the groups, and to the page's own section."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(FILES[0])
-        return jumps([group["title"] for group in read()["groups"]], lang)
+        titles = [group["title"] for group in read()["groups"]]
+        return jumps([*titles, LETTERS], lang)
 
 
 def setup(app: Sphinx) -> dict:
