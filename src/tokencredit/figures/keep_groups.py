@@ -150,7 +150,7 @@ def draw(L, p, spread, chance):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("p", SHARES, 0.25, ("保留的比例", "share kept"), "p", fine=False),
+        Dial("p", SHARES, 0.25, ("保留的比例", "share kept"), fine=False),
         Dial(
             "spread",
             SPREADS,
