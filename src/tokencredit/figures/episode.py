@@ -356,9 +356,9 @@ def draw(L, env, play, step):
     elif frame["terminated"]:
         state = L("成功", "won") if frame["won"] else L("失败", "lost")
         if env == "Bandit":  # what counts is the choice, whatever it paid
-            state += (
-                L("：选龙", ": dragon") if frame["won"] else L("：选凤凰", ": phoenix")
-            )
+            state = L("选龙，成功", "dragon ✓")
+            if not frame["won"]:
+                state = L("选凤凰，失败", "phoenix ✗")
     if frame["truncated"] or frame["terminated"]:
         at = L(f"第 {now} 步结束", f"over, step {now}")
     return scene(

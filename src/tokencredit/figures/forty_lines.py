@@ -60,7 +60,7 @@ def draw(L, iteration):
         words = [one.left + "=" + one.result + one.mark for one in tries(PROMPT, text)]
         chips = [chip(word, credit=shade(credit, LARGEST), dead=dead) for word in words]
         blanks = [chip("", trained=False, look="plain") for _ in range(TRIES)]
-        verdict = L("对", "correct") if reward else L("错", "incorrect")
+        verdict = L("对", "right") if reward else L("错", "wrong")
         rows.append(
             row(
                 f"{k + 1}",
@@ -75,7 +75,7 @@ def draw(L, iteration):
         x=(0, LAST),
         y=(0, 1.05),
         x_name=L("迭代", "iteration"),
-        y_name=L("答对的比例", "share correct"),
+        y_name=L("答对的比例", "share right"),
         x_ticks=[0, 5, 10, 15, 20],
         y_ticks=[0, 0.5, 1],
         height=210,
@@ -102,10 +102,8 @@ def draw(L, iteration):
             shares=(2.1, 1),
         ),
         tiles=[
-            tile(L("这八条里对的", "correct, of these eight"), f"{right}/8"),
-            tile(
-                L("全部提示上对的", "correct, all prompts"), number(now["success"], 2)
-            ),
+            tile(L("这八条里对的", "right, of these eight"), f"{right}/8"),
+            tile(L("全部提示上对的", "right, all prompts"), number(now["success"], 2)),
             tile(
                 L("平均长度，全部提示", "mean length, all prompts"),
                 number(now["length"], 1),
@@ -133,7 +131,7 @@ FIGURE = Figure(
     alt=(
         "八行回答，每行至多四次尝试，行末是优势；右边的曲线是全部提示上答对的比例。",
         "Eight rows of responses with up to four tries each and the advantage at the "
-        "end; beside them a curve, the share of correct responses over all prompts.",
+        "end; beside them a curve, the share of right responses over all prompts.",
     ),
     presets=[
         Preset(("训练前", "before training"), iteration=0),
