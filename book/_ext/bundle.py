@@ -5,7 +5,9 @@ joined in their order once the build has copied them; paths inside style sheets 
 rewritten to match, and what they import (`basic.css`) comes first. Rules for classes
 that no page and no script names are left out: most of the theme. The fonts that every
 page shows come inside the style sheet: a file of their own would be asked for only once
-the page is laid out. Sphinx's search and its marks are left out (``book_search.py``).
+the page is laid out. Sphinx's search and its marks are left out (``book_search.py``);
+so is Bootstrap's script, half of all the script there was: here it would draw the
+tooltips of four buttons, and a browser shows a `title` without it.
 """
 
 import base64
@@ -17,8 +19,9 @@ from sphinx.application import Sphinx
 
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
 INSIDE = ("KaTeX_Main-Regular.woff2", "KaTeX_Math-Italic.woff2", "fa-solid-900.woff2")
-NOT = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "search.js"}
-LAST = ["scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js"]
+NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
+NOT = {*NEVER, "search.js"}  # which only the search page loads
+LAST = ["scripts/pydata-sphinx-theme.js"]
 CLASSES = re.compile(r'(?:class|id)="([^"]*)"')
 # A theme's script hides, beside a margin note, the sidebar that no page here has.
 SIDEBAR = 'document.querySelector("div.bd-sidebar-secondary")'
@@ -53,7 +56,9 @@ def join(app: Sphinx, error: Exception | None) -> None:
     js = "\n;\n".join(
         (static / name).read_text("utf-8") for name in _wanted["js"] + LAST
     )
-    scripts = (path.read_text("utf-8") for path in static.rglob("*.js"))
+    scripts = (
+        p.read_text("utf-8") for p in static.rglob("*.js") if p.name not in NEVER
+    )
     used = set(re.findall(r"[\w-]+", "\n".join(scripts)))
     for page in Path(app.outdir).rglob("*.html"):
         for names in CLASSES.findall(page.read_text("utf-8")):
