@@ -3,11 +3,12 @@
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
 rewritten to match, and what they import (`basic.css`) comes first. Rules for classes
-that no page and no script names are left out: most of the theme. The fonts that every
-page shows come inside the style sheet: a file of their own would be asked for only once
-the page is laid out. Sphinx's search and its marks are left out (``book_search.py``);
-so is Bootstrap's script, half of all the script there was: here it would draw the
-tooltips of four buttons, and a browser shows a `title` without it.
+that no page and no script names are left out: most of the theme. The fonts that nearly
+every page shows come inside the style sheet: a file of its own would be asked for only
+once the page is laid out, and loading would wait for it. Sphinx's search and its marks
+are left out (``book_search.py``), and so is Bootstrap's script, half of all the script
+that there was: here it would draw the tooltips of four buttons, and a browser shows a
+`title` without it.
 """
 
 import base64
@@ -18,7 +19,9 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
-INSIDE = ("KaTeX_Main-Regular.woff2", "KaTeX_Math-Italic.woff2", "fa-solid-900.woff2")
+INSIDE = re.compile(
+    r"(KaTeX_(Main-Regular|Math-Italic|AMS-Regular|Size[1-4]-Regular)|fa-solid-900)\.woff2$"
+)
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
 LAST = ["scripts/pydata-sphinx-theme.js"]
@@ -98,7 +101,7 @@ def _moved(file: Path, name: str) -> str:
         target = url[1].strip("\"'")
         if re.match(r"data:|#|/|https?:", target):
             return url[0]
-        if target.endswith(INSIDE):
+        if INSIDE.search(target):
             font = base64.b64encode((file.parent / target).read_bytes()).decode()
             return f"url(data:font/woff2;base64,{font})"
         return f"url({posixpath.normpath(posixpath.join(folder, target))})"
