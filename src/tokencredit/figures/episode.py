@@ -148,7 +148,7 @@ def reward(value):
 
 
 def draw_board(L, plot, frames, step, shown):
-    """FrozenLake and Sokoban: cells that stay, player, box, trail, the move meant."""
+    """FrozenLake and Sokoban: cells that stay, player, box, trail, the move intended."""
     if not shown:
         frames, step = episode("Sokoban", 1), 0
     found, frame = cells(frames[0]), frames[step]
@@ -228,9 +228,9 @@ def draw_keys(L, plot, env):
         plot.text(6.15, 5.5 - 0.75 * k, words, align="left", show=bool(keys))
     for k, (words, look) in enumerate(
         [
-            (L("箭头：想走的方向", "arrow: move meant"), ""),
-            (L("蓝：照走了", "blue: went so"), "up"),
-            (L("橙：滑了或没动", "orange: did not"), "down"),
+            (L("箭头：想走的方向", "arrow: intended move"), ""),
+            (L("蓝：照走了", "blue: it was made"), "up"),
+            (L("橙：滑了或没动", "orange: it was not"), "down"),
         ]
     ):
         plot.text(6.15, 2.0 - 0.75 * k, words, look, align="left", show=bool(keys))
