@@ -148,7 +148,7 @@ def reward(value):
 
 
 def draw_board(L, plot, frames, step, shown):
-    """FrozenLake and Sokoban: cells that stay, player, box, trail, the move intended."""
+    """FrozenLake and Sokoban: cells that stay, player, box, trail, intended move."""
     if not shown:
         frames, step = episode("Sokoban", 1), 0
     found, frame = cells(frames[0]), frames[step]

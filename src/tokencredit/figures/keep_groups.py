@@ -162,7 +162,7 @@ FIGURE = Figure(
             "chance",
             CHANCES,
             0.5,
-            ("中等难度的成功率", "success at middling difficulty"),
+            ("中等难度的成功率", "success of a medium prompt"),
             fine=False,
         ),
     ],
