@@ -464,9 +464,11 @@ FIGURE = Figure(
         Preset(("网店，买对四成", "WebShop, 40% right"), env="WebShop", play=2, step=5),
     ],
     note=(
-        "功劳：三局的总奖励在组内标准化，一局里的各轮次都一样（StarPO，没有价值网络）。",
+        "功劳：三局的总奖励在组内标准化，一局里的各轮次都一样（StarPO，没有价值网络）。"
+        "读不懂的回答也算一步。",
         "Credit: the returns of the three, standardised in their group, and the same "
-        "for every turn (StarPO without a critic).",
+        "for every turn (StarPO without a critic). An unreadable response is a step, "
+        "too.",
     ),
     wide=True,
 )
