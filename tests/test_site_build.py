@@ -187,12 +187,23 @@ def test_fonts_are_cut_to_the_characters_that_formulas_show(built):
     assert cut.stat().st_size < (full / name).stat().st_size / 3
 
 
+SIZES = [f"Size{k}" for k in range(1, 5)]
+
+
 def test_fonts_of_every_page_come_with_the_style_sheet(built):
     css = (built / "zh" / "_static" / "bundle.css").read_text(encoding="utf-8")
     inside = re.findall(r"url\(data:font/woff2;base64,([^)]+)\)", css)
     fonts = [TTFont(BytesIO(base64.b64decode(font))) for font in inside]
     names = {font["name"].getDebugName(1).split()[0] for font in fonts}
-    assert names == {"KaTeX_Main", "KaTeX_Math", "Font", "Blank"}
+    often = {f"KaTeX_{part}" for part in ("Main", "Math", "AMS", *SIZES)}
+    assert names == {*often, "Font", "Blank"}
+
+
+def test_the_script_of_bootstrap_is_not_loaded(built):
+    js = (built / "zh" / "_static" / "bundle.js").read_text(encoding="utf-8")
+    assert "window.bootstrap" not in js and "createPopper" not in js
+    buttons = re.findall(r"<button[^>]*data-bs-toggle[^>]*>", page(built, "zh"))
+    assert all(" title=" in button for button in buttons)  # what it would have shown
 
 
 def test_the_theme_does_not_measure_the_whole_page_while_it_loads(built):
