@@ -272,6 +272,7 @@ CISPO = replace(
     | {
         "length_penalty": "left out here; sec. 3.1 also takes DAPO's",
         "keep": "left out here; sec. 3.1 also takes DAPO's dynamic sampling",
+        "refill": "left out here; sec. 3.1 also takes DAPO's dynamic sampling",
         "loss": "eq. 4-5, no lower bound; upper bound 5 as TRL advises (paper: tuned)",
         "kl_coef": "sec. 3.1: no KL penalty",
         **NO_KL,

@@ -228,9 +228,9 @@ def draw_keys(L, plot, env):
         plot.text(6.15, 5.5 - 0.75 * k, words, align="left", show=bool(keys))
     for k, (words, look) in enumerate(
         [
-            (L("箭头：想走的方向", "arrow: intended move"), ""),
-            (L("蓝：照走了", "blue: it was made"), "up"),
-            (L("橙：滑了或没动", "orange: it was not"), "down"),
+            (L("箭头：想走的方向", "arrow: intended"), ""),
+            (L("蓝：照走了", "blue: made"), "up"),
+            (L("橙：滑了或没动", "orange: not made"), "down"),
         ]
     ):
         plot.text(6.15, 2.0 - 0.75 * k, words, look, align="left", show=bool(keys))
