@@ -230,11 +230,18 @@ def worker(address, *, threads=1):
     return dask(*words, "--no-dashboard")
 
 
-def workers_at(address, number):
-    """Wait until the scheduler knows so many."""
+def client_of(address):
+    """Dask asserts that the thread of its loop starts in ten seconds: ask once more."""
     from dask.distributed import Client
 
-    with Client(address, timeout=PATIENT) as client:
+    with suppress(AssertionError):
+        return Client(address, timeout=PATIENT)
+    return Client(address, timeout=PATIENT)
+
+
+def workers_at(address, number):
+    """Wait until the scheduler knows so many."""
+    with client_of(address) as client:
         if number:
             client.wait_for_workers(number, timeout=PATIENT)
 
