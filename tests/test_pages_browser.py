@@ -149,6 +149,18 @@ def test_on_a_phone_no_text_is_smaller_than_12_pixels(folder, page, lang, name):
     assert page.evaluate(SMALL) == []
 
 
+def test_no_word_of_the_lookup_in_the_sidebar_is_broken(folder, page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((folder / "en" / "chapters" / "07_kl.html").as_uri())
+    lines = page.evaluate("""() => [...document.querySelectorAll(".book-foot a")].map(
+      (link) => {
+        const words = document.createRange();
+        words.selectNodeContents(link);
+        return words.getClientRects().length;
+      })""")
+    assert lines == [1] * 6
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("number", some(["02", "06", "12", "14", "15", "16"], "15"))
 def test_no_chapter_scrolls_sideways_at_any_width(folder, page, number, lang):
