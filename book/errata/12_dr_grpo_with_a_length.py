@@ -9,7 +9,7 @@ WORDS = {
         "purpose": "Dr. GRPO 的聚合",
         "mistake": "Dr. GRPO 还留着 1/n",
         "what": (
-            "论文把它换成常数，正是为了不再按长度加权；“先求平均再除以常数”，等于没换。"
+            "论文的代码把它换成常数，正是为了不再按长度加权；“先求平均再除以常数”，等于没换。"
         ),
         "law": "长回答和短回答里的词元，权重相同。",
     },
@@ -17,8 +17,8 @@ WORDS = {
         "purpose": "The aggregation of Dr. GRPO",
         "mistake": "Dr. GRPO that keeps 1/n",
         "what": (
-            "The paper puts a constant in its place so that length has no weight; a "
-            "mean per response, then the constant, has changed nothing."
+            "The paper's code puts a constant in its place so that length has no "
+            "weight; a mean per response, then the constant, has changed nothing."
         ),
         "law": "Tokens of long and of short responses weigh the same.",
     },
