@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokencredit import (
+    ALGORITHMS,
     balanced_clip,
     cispo_loss,
     corrected_clip_loss,
@@ -148,6 +149,8 @@ def test_the_clipped_value_loss_has_no_gradient_where_it_overshot(v, target, gra
 
 
 def share(ratio, a, low, high):
+    """Sums of both signs inside the bounds, which begin a tie's width further in."""
+    low, high = low + 1e-6, high - 1e-6
     pos = sum(abs(r * x) for r, x in zip(ratio, a, strict=True) if x > 0 and r < high)
     neg = sum(abs(r * x) for r, x in zip(ratio, a, strict=True) if x < 0 and r > low)
     return pos, neg
@@ -159,7 +162,7 @@ def algorithm_1(ratio, a, target=0.4):
     while True:
         low, high = 0.6 + 0.02 * j, 1.2 + 0.05 * k
         pos, neg = share(ratio, a, low, high)
-        if pos + neg == 0 or pos / (pos + neg) >= target:
+        if pos + neg == 0 or pos / (pos + neg) >= target - 1e-6:
             return 1 - low, high - 1
         if k < 36:
             k += 1
@@ -189,6 +192,32 @@ def test_a_token_on_the_bound_itself_counts_as_clipped():
     log_ratio, a = torch.tensor([[0.0, -0.7]]), torch.tensor([[-1.0, 1.0]])
     got = balanced_clip(log_ratio, a, a != 0, **low, high=(1.2, 3.0))
     assert got == pytest.approx((0.0, 0.2))  # -1 never counts
+
+
+@pytest.mark.parametrize("bound", [1.2 + 0.05 * k for k in range(36)])
+def test_the_last_bit_of_a_ratio_on_the_bound_does_not_choose_the_bound(bound):
+    """A CPU's logarithm may be a last bit lower or higher than another's."""
+    a = torch.tensor([[1.0, -1.0, -1.0]])
+    exact = torch.tensor([[bound, 0.7, 0.7]]).log()
+    for far in (-9.0, 0.0, 9.0):
+        log_ratio = exact.nextafter(torch.tensor(far))
+        low, high = balanced_clip(log_ratio, a, a < 9)  # clipped on the bound itself
+        assert (low, high) == pytest.approx((0.4, bound - 1 + 0.05), abs=1e-9)
+    exact = torch.tensor([[0.6, 0.6, 0.8]]).log()  # on the start of the lower bound
+    for far in (-9.0, 9.0):
+        log_ratio = exact.nextafter(torch.tensor(far))
+        assert balanced_clip(log_ratio, -a, a < 9) == pytest.approx((0.4, 0.2))
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=8))
+def test_fresh_data_with_advantages_of_mean_0_stay_at_the_start(a):
+    """Both signs weigh the same: a share of 1/2, up to rounding, is a target of 1/2."""
+    a = torch.tensor([[*a, *(-x for x in a)]]) / 3
+    a = a - a.mean()
+    dials = ALGORITHMS["BAPO"].clip_rule
+    assert dials.keywords["target"] == 0.5
+    bounds = dials(torch.zeros_like(a), a, a < 9)
+    assert bounds == pytest.approx((0.4, 0.2))
 
 
 def test_only_bad_tokens_open_both_bounds_in_whole_steps():
@@ -230,9 +259,9 @@ def authors_search(ratio, a, target, low, high, low_step, high_step):
 
     tokens = list(zip(ratio, a, strict=True))
     (lower, last), (upper, top) = low, high
-    while quotient(lower, upper) < target and lower < last:
+    while quotient(lower, upper) < target - 2e-6 and lower < last:
         lower = min(lower + low_step, last)
-    while quotient(lower, upper) < target and upper < top:
+    while quotient(lower, upper) < target - 2e-6 and upper < top:
         upper = min(upper + high_step, top)
     return 1 - lower, upper - 1
 

@@ -205,6 +205,7 @@ const LOSS = {
 };
 
 // A range for the loss, chosen at every step from all live tokens.
+const NEAR = 1e-6; // closer than this is on the bound, or at the target
 const CLIP_RULE = {
   balanced_clip: part(
     {
@@ -224,11 +225,11 @@ const CLIP_RULE = {
         let positive = 0, negative = 0;
         for (const j of live) {
           const ratio = Math.exp(b.ratio[j]), A = b.advantages[j];
-          if (A > 0 && (all || ratio < high)) positive += Math.min(ratio, high) * A;
-          if (A < 0 && (all || ratio > low)) negative -= Math.max(ratio, low) * A;
+          if (A > 0 && (all || ratio < high - NEAR)) positive += Math.min(ratio, high) * A;
+          if (A < 0 && (all || ratio > low + NEAR)) negative -= Math.max(ratio, low) * A;
         }
         const sum = positive + negative;
-        return sum === 0 || positive / sum >= k.target - 1e-12;
+        return sum === 0 || positive / sum >= k.target - NEAR;
       };
       const lows = steps(k.low, k.low_step), highs = steps(k.high, k.high_step);
       let low = lows[0], high = highs[0];

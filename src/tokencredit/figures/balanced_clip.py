@@ -18,6 +18,7 @@ from explorer import (
     tile,
 )
 from tokencredit import ALGORITHMS
+from tokencredit.weight.losses import NEAR
 
 COUNT = 400  # tokens of either sign, at the quantiles of their ratio
 BINS = 26  # of the ratio, from 0 to TOP
@@ -84,7 +85,8 @@ def share(rule, positive, spread, low, high):
     if dials_of(rule)["measure"] == "clipped":
         up, down = ratio.clamp(max=high), ratio.clamp(min=low)
     else:
-        up, down = ratio * (ratio < high), ratio * (ratio > low)
+        up = ratio * (ratio < high - NEAR)
+        down = ratio * (ratio > low + NEAR)
     pos, neg = positive * up.sum().item(), (1 - positive) * down.sum().item()
     return pos / (pos + neg)
 
@@ -161,7 +163,7 @@ def draw(L, rule, positive, spread):
     if dials_of(rule)["first"] == "high":
         order = L("先抬上界，再抬下界", "first the upper bound, then the lower one")
     search.dot(stop, shares[stop], "sel")
-    reached = shares[stop] >= target - 1e-12
+    reached = shares[stop] >= target - NEAR
     return scene(
         side(
             stack(

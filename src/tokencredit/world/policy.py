@@ -83,7 +83,8 @@ class Policy(nn.Module):
     def cache(self, rows: int) -> Cache:
         """An empty cache for that many rows."""
         shape = (rows, self.context, self.width)
-        new = [torch.zeros(shape) for _ in range(2 * len(self.blocks))]
+        zeros = self.embed.weight.new_zeros
+        new = [zeros(shape) for _ in range(2 * len(self.blocks))]
         return Cache(new[::2], new[1::2])
 
     def forward(

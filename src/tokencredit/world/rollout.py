@@ -137,11 +137,11 @@ def draw(
     size = len(logits)
     rows, open_ = torch.arange(size), torch.ones(size, dtype=torch.bool)
     drawn = torch.zeros(size, limit, dtype=torch.long)
-    log_probs, seen = torch.zeros(2, size, limit)
-    last_values = torch.zeros(size)
+    log_probs, seen = logits.new_zeros(2, size, limit)
+    last_values = logits.new_zeros(size)
     for t in range(limit):
         scaled = (logits / (temperature or 1.0)).log_softmax(-1)
-        race = torch.empty_like(scaled).exponential_(generator=generator).log_()
+        race = torch.empty(scaled.shape).exponential_(generator=generator).log_()
         token = (scaled - race if temperature else scaled).argmax(-1)
         drawn[rows, t] = token
         log_probs[rows, t] = scaled.gather(1, token[:, None]).squeeze(1)
