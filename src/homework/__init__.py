@@ -42,6 +42,12 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     )
     verifying.add_argument("chapter", help="a chapter's notebook, its number, or all")
     verifying.add_argument("--more", type=Path, metavar="NOTEBOOK", help="see grade")
+    verifying.add_argument(
+        "--answers",
+        type=Path,
+        metavar="DIR",
+        help="also grade stored wrong and right answers, one YAML file per chapter",
+    )
     verifying.set_defaults(run=said("verify"))
     grading = actions.add_parser(
         "grade",

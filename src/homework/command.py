@@ -97,7 +97,24 @@ def verify_all(args: argparse.Namespace) -> int:
             for outcome in outcomes:
                 if not outcome.passed:
                     print(f"       {outcome.check.id}: {outcome.report}")
+    if args.answers:
+        wrong += tried_answers(chapters, hidden, args.answers)
     return 1 if wrong else 0
+
+
+def tried_answers(chapters: list, hidden: list, folder: Path) -> int:
+    """Print how stored answers fare, exercise by exercise; the number of faults."""
+    from homework.answers import table
+
+    faults = 0
+    print("\nexercise, wrong answers tried and caught, right ones tried and kept")
+    for tried in table(chapters, hidden, folder):
+        faults += len(tried.faults)
+        numbers = f"{tried.wrong:5}{tried.lost:5}{tried.right:5}{tried.kept:5}"
+        print(f"{tried.chapter:28} {tried.exercise.id:26}{numbers}", flush=True)
+        for fault in tried.faults:
+            print(f"       {fault}")
+    return faults
 
 
 def read(chapter: Path, more: Path | None) -> Homework:

@@ -1,21 +1,28 @@
 """Values as JSON between the grader and a student's process; never pickle.
 
 Floats travel as hexadecimal text and tensors as their bytes with dtype and shape, so
-that NaN, infinities and every last bit survive. Only exact built-in types pass: an
-object that compares equal to everything is refused on the student's side and could
-not be written in this format anyway. The module imports nothing of the package,
-because the student's process loads it without having the package.
+that NaN, infinities and every last bit survive. What arrives has a plain type: a
+mapping is a dict, a named tuple a tuple, a generator, a view or a deque a list, a
+subclass of Tensor a Tensor. So an object that compares equal to everything is refused
+or arrives as its bare content. The module imports nothing of the package, because the
+student's process loads it without having the package.
 """
 
 import base64
 import json
 import math
 import struct
+from collections import deque
+from collections.abc import Iterator, Mapping, MappingView, Set
+from fractions import Fraction
+from itertools import islice
 
 import numpy
 import torch
 
 MESSAGE_LIMIT = 64 * 2**20  # bytes of one message
+DEPTH = 100  # of lists in lists
+ITEMS = 10**6  # that are taken from a generator
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -25,7 +32,8 @@ DTYPES = {
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 PLAIN = (type(None), bool, int, str)
-TENSORS = (torch.Tensor, torch.nn.Parameter)
+EXACT = 2**63  # JSON of Python refuses an integer of more than 4300 digits
+LISTS = (list, deque, range, MappingView, Iterator)
 NUMBER_KINDS = "biuf"  # numpy kinds: bool, integers, floats
 
 
@@ -33,27 +41,51 @@ class Unsendable(TypeError):
     """A value that cannot cross: its message is the name of its type."""
 
 
-def encode(value, leaves: list | None = None):
+def encode(value, leaves: list | None = None, depth: int = 0):
     """Turn a value into JSON data; ``leaves`` collects tensors that require grad."""
     kind = type(value)
+    if kind is int and abs(value) >= EXACT:
+        return {"int": hex(value)}
     if kind in PLAIN:
         return value
     if kind is float:
         return {"float": value.hex()}
-    if kind is list:
-        return [encode(item, leaves) for item in value]
-    if kind is tuple:
-        return {"tuple": [encode(item, leaves) for item in value]}
-    if kind is dict:
-        pairs = value.items()
-        return {"dict": [[encode(k, leaves), encode(v, leaves)] for k, v in pairs]}
+    if kind is Fraction:
+        return {"fraction": [hex(value.numerator), hex(value.denominator)]}
     if kind is torch.dtype and value in NAMES:
         return {"dtype": NAMES[value]}
-    if kind is numpy.ndarray or isinstance(value, numpy.generic):
-        return encode_array(value)
-    if kind in TENSORS and value.dtype in NAMES and value.layout is torch.strided:
-        return encode_tensor(value, leaves)
+    if isinstance(value, torch.Tensor):
+        return encode_tensor(plain_tensor(value), leaves)
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return encode_array(value, leaves, depth)
+    if depth >= DEPTH:
+        raise Unsendable(f"{kind.__name__} nested more than {DEPTH} deep")
+
+    def inside(items) -> list:
+        return [encode(item, leaves, depth + 1) for item in items]
+
+    if isinstance(value, LISTS):
+        items = list(islice(value, ITEMS + 1))
+        if len(items) > ITEMS:
+            raise Unsendable(f"{kind.__name__} of more than {ITEMS} items")
+        return inside(items)
+    if isinstance(value, tuple):
+        return {"tuple": inside(value)}
+    if isinstance(value, Mapping):
+        return {"dict": [inside(pair) for pair in value.items()]}
+    if isinstance(value, Set):
+        return {"set": inside(value)}
     raise Unsendable(kind.__name__)
+
+
+def plain_tensor(value: torch.Tensor) -> torch.Tensor:
+    """The tensor itself where its type is a subclass; its place in the graph stays."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        with torch._C.DisableTorchFunctionSubclass():
+            value = value.as_subclass(torch.Tensor)
+    if value.dtype not in NAMES or value.layout is not torch.strided:
+        raise Unsendable(f"Tensor of {value.dtype}, {value.layout}")
+    return value
 
 
 def encode_tensor(value: torch.Tensor, leaves: list | None) -> dict:
@@ -72,7 +104,9 @@ def encode_tensor(value: torch.Tensor, leaves: list | None) -> dict:
     }
 
 
-def encode_array(value) -> dict:
+def encode_array(value, leaves: list | None, depth: int):
+    if value.dtype.kind in "OU" and value.size <= ITEMS:  # objects, text
+        return encode(value.tolist(), leaves, depth + 1)
     if value.dtype.kind not in NUMBER_KINDS or value.nbytes > MESSAGE_LIMIT // 2:
         raise Unsendable(f"numpy {value.dtype} of shape {value.shape}")
     return {
@@ -91,6 +125,12 @@ def decode(data, leaf=lambda tensor: tensor):
         return [decode(item, leaf) for item in data]
     if "float" in data:
         return float.fromhex(data["float"])
+    if "int" in data:
+        return int(data["int"], 16)
+    if "fraction" in data:
+        return Fraction(*(int(part, 16) for part in data["fraction"]))
+    if "set" in data:
+        return {decode(item, leaf) for item in data["set"]}
     if "tuple" in data:
         return tuple(decode(item, leaf) for item in data["tuple"])
     if "dict" in data:
@@ -133,7 +173,7 @@ def send(channel, message: dict) -> None:
     """Write one message: eight bytes of length, then JSON."""
     body = json.dumps(message).encode()
     if len(body) > MESSAGE_LIMIT:
-        raise Unsendable(f"value of {len(body)} bytes")
+        raise Unsendable(f"value of {len(body) >> 20} MB")
     channel.sendall(struct.pack(">Q", len(body)) + body)
 
 

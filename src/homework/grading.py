@@ -21,6 +21,7 @@ from coursebook.code_cells import in_language, tree
 from coursebook.languages import HAN, LANGUAGES
 from coursebook.pages import NotebookError, as_dict, read_notebook
 from homework.intake import NOTEBOOK, Submission, candidates
+from homework.kinds import Models
 from homework.sandbox import Sandbox, Student, StudentError
 from homework.source import (
     EXERCISE_LINE,
@@ -177,6 +178,7 @@ class Run:
         self, sandbox: Sandbox, homework: Homework, cells: list[tuple[str, str]]
     ):
         self.sandbox, self.homework, self.cells = sandbox, homework, cells
+        self.models = Models([e.solution for e in homework.exercises], execute)
         self.errors: dict[str, dict] = {}
         self.poison: set[str] = set()
         self.tried: set[str] = set()
@@ -228,7 +230,7 @@ class Run:
                 student = self.process()
                 if number == 0:
                     student.refill()
-                run_check(check, self.homework, student)
+                run_check(check, self.homework, student, self.models)
                 outcomes.append(Outcome(check, True))
             except Exception as error:
                 outcomes.append(Outcome(check, False, explain(error)))
@@ -239,7 +241,9 @@ class Run:
         return outcomes
 
 
-def run_check(check: Check, homework: Homework, student: Student) -> None:
+def run_check(
+    check: Check, homework: Homework, student: Student, models: Models
+) -> None:
     """Run one check here, with stand-ins; raises what fails."""
     namespace = {"__name__": "__check__"}
     dtype = torch.get_default_dtype()
@@ -248,7 +252,8 @@ def run_check(check: Check, homework: Homework, student: Student) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             for source in homework.setup:
                 execute(source, "<setup>", namespace)
-            namespace |= stand_ins(homework, student)
+            models.read(namespace)
+            namespace |= stand_ins(homework, student, models)
             torch.manual_seed(0)
             execute(check.source, "<check>", namespace)
     finally:
@@ -262,7 +267,7 @@ def execute(source: str, name: str, namespace: dict) -> None:
     exec(compile(plain(source), name, "exec", optimize=0), namespace)
 
 
-def stand_ins(homework: Homework, student: Student) -> dict:
+def stand_ins(homework: Homework, student: Student, models: Models) -> dict:
     """What the checks see of the student: functions as stand-ins, values as values."""
     names = [name for exercise in homework.exercises for name in exercise.names]
     kinds = student.ask("kinds", names=names).get("kinds")
@@ -270,10 +275,10 @@ def stand_ins(homework: Homework, student: Student) -> dict:
     made = {}
     for name in names:
         if kinds.get(name) is True:
-            made[name] = student.function(name)
+            made[name] = student.function(name, models)
         elif name in kinds:
             with contextlib.suppress(StudentError):
-                made[name] = student.fetch(name)
+                made[name] = models.fit(name, student.fetch(name))
     return made
 
 

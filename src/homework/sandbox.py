@@ -105,11 +105,13 @@ class Student:
             raise RAISED.get(error["kind"], StudentError)(error)
         return reply
 
-    def function(self, name: str):
-        """The stand-in for the student's function of that name."""
+    def function(self, name: str, models):
+        """The stand-in for the student's function of that name; see `kinds`."""
 
         def stand_in(*args, **kwargs):
-            return self.call(name, list(args), kwargs)
+            arguments = exchange.encode([list(args), kwargs])
+            value = self.call(name, list(args), kwargs)
+            return models.fit_result(name, arguments, value)
 
         stand_in.__name__ = name
         return stand_in

@@ -30,9 +30,7 @@ class Verdict:
 
 def verify(chapters: list[tuple[Path, Homework]], hidden: list) -> Iterator[Verdict]:
     """Grade solution and stub of every chapter in every language, as a student's."""
-    setup = [source for _, homework in chapters for source in homework.setup]
-    modules = {name for source in setup for name in imported(plain(source))}
-    with Sandbox(SECONDS, sorted(modules - {"tokencredit"}), hidden) as sandbox:
+    with sandbox_for([homework for _, homework in chapters], hidden) as sandbox:
         for path, homework in chapters:
             for lang in SPOKEN:
                 stub, solution = (
@@ -43,6 +41,13 @@ def verify(chapters: list[tuple[Path, Homework]], hidden: list) -> Iterator[Verd
                     )
                 )
                 yield Verdict(homework, lang, solution, stub)
+
+
+def sandbox_for(homeworks: list[Homework], hidden: list) -> Sandbox:
+    """A sandbox that has what the set-ups import."""
+    setup = [source for homework in homeworks for source in homework.setup]
+    modules = {name for source in setup for name in imported(plain(source))}
+    return Sandbox(SECONDS, sorted(modules - {"tokencredit"}), hidden)
 
 
 def solved(notebook: dict, homework: Homework) -> dict:

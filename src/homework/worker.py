@@ -223,7 +223,7 @@ class Session:
     def __init__(self, channel: socket.socket, folder: str, opened: dict[str, int]):
         self.channel, self.process = channel, os.getpid()
         self.module = types.ModuleType("__main__")
-        self.graphs, self.tried = {}, set()
+        self.graphs, self.tried, self.fetched = {}, set(), {}
         self.started = mmap.mmap(-1, 1)  # shared with whatever is forked
         self.listed = {path for path, right in opened.items() if right == LIST}
         self.allowed = tuple(f"{path}/" for path in opened if path not in self.listed)
@@ -280,7 +280,7 @@ class Session:
             reply |= {"id": request["id"], "tried": sorted(self.tried)}
             try:
                 exchange.send(self.channel, reply)
-            except (exchange.Unsendable, MemoryError) as error:
+            except (exchange.Unsendable, MemoryError, ValueError) as error:
                 error = describe(error, None)
                 exchange.send(self.channel, {"id": request["id"], "error": error})
 
@@ -307,7 +307,10 @@ class Session:
         return name in self.module.__dict__
 
     def fetch(self, request: dict) -> dict:
-        return {"value": exchange.encode(self.module.__dict__[request["name"]])}
+        name = request["name"]  # once: a generator is read only once
+        if name not in self.fetched:
+            self.fetched[name] = exchange.encode(self.module.__dict__[name])
+        return {"value": self.fetched[name]}
 
     def call(self, request: dict) -> dict:
         inputs, outputs = [], []
