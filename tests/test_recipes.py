@@ -34,6 +34,14 @@ def test_a_critic_is_verls_own():
     assert ppo["algorithm"]["lam"] == 0.95
     assert ppo["critic"]["cliprange_value"] == ALGORITHMS["PPO"].value_clip
     assert ppo["actor_rollout_ref"]["rollout"]["n"] == 1  # nothing is compared
+    path = "${actor_rollout_ref.model.path}"  # else verl loads a model of its own
+    assert ppo["critic"]["model"]["path"] == path
+
+
+@pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+def test_only_dppo_measures_from_the_samplers_probabilities(row):
+    correction = recipe(row)["algorithm"].get("rollout_correction", {})
+    assert correction.get("bypass_mode", False) is (row.name == "DPPO")
 
 
 def test_what_verl_has_no_place_for_is_named():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tokencredit.algorithm import Algorithm
+from tokencredit.algorithm import TABLES, Algorithm, named
 from tokencredit.credit.advantages import (
     gae,
     group_relative,
@@ -176,6 +176,7 @@ REINFORCE_PP = replace(
         "kl_coef": "OpenRLHF 0.11.2 default of kl.init_coef",
         "kl_estimator": "REINFORCE++-baseline: k2",
         "kl_in": "REINFORCE++-baseline: in the loss",
+        "aggregation": "OpenRLHF 0.11.2 default; eq. 1 is a mean per response",
         "value_coef": NO_CRITIC,
         "value_clip": NO_CRITIC,
     },
@@ -311,7 +312,7 @@ DPPO = replace(
         "loss": "eq. 11-13, binary total variation; 0.15 as the authors' recipe",
         "kl_coef": "the objective has none",
         **NO_KL,
-        "aggregation": "verl's default, which the authors' recipe keeps",
+        "aggregation": "verl's default; the authors' scripts take Dr. GRPO's, no std",
     },
 )
 
@@ -442,27 +443,29 @@ ALGORITHMS = {
         STARPO_S,
     )
 }
+TABLES.append(ALGORITHMS)
 
 
-def with_critic(algorithm: Algorithm, *, credit: str = "token") -> Algorithm:
+def with_critic(algorithm: Algorithm | str, *, credit: str = "token") -> Algorithm:
     """The same algorithm with PPO's critic instead of a group baseline 换成价值网络.
 
-    `with_critic(ALGORITHMS["StarPO"])` is StarPO with PPO (gamma = lambda = 1, paper
+    `with_critic("StarPO")` is StarPO with PPO (gamma = lambda = 1, paper
     appendix C.2); `credit="turn"` makes it bi-level GAE.
 
     Args:
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         credit: "token" or "turn".
 
     Returns:
         An algorithm with its own name; everything else is as given.
 
     Raises:
-        ValueError: any other unit of credit.
+        ValueError: any other unit of credit, an unknown algorithm.
 
-    >>> with_critic(STARPO).name
+    >>> with_critic("StarPO").name
     'StarPO + critic'
     """
+    algorithm = named(algorithm)
     suffix, advantage, source = {
         "token": ("critic", partial(gae, gamma=1.0, lam=1.0), "gamma = lambda = 1"),
         "turn": (
@@ -490,21 +493,22 @@ def with_critic(algorithm: Algorithm, *, credit: str = "token") -> Algorithm:
     )
 
 
-def with_turn_groups(algorithm: Algorithm) -> Algorithm:
+def with_turn_groups(algorithm: Algorithm | str) -> Algorithm:
     """The same algorithm with credit per turn in the group, no critic 逐轮次的组标准化.
 
     Args:
-        algorithm: an entry of ALGORITHMS without a critic.
+        algorithm: an entry of ALGORITHMS without a critic, or its name.
 
     Returns:
         An algorithm with its own name; everything else is as given.
 
     Raises:
-        ValueError: an algorithm with a critic.
+        ValueError: an algorithm with a critic, an unknown one.
 
-    >>> with_turn_groups(STARPO).name
+    >>> with_turn_groups("StarPO").name
     'StarPO + turn groups'
     """
+    algorithm = named(algorithm)
     require(not algorithm.critic, "algorithm", "one without a critic", algorithm.name)
     return replace(
         algorithm,

@@ -17,6 +17,7 @@ import yaml
 from tokencredit.algorithm import Algorithm
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.tensors.checks import choice
+from tokencredit.weight.losses import dppo_loss
 
 TRIED = """\
 Tried on the CPU (make engines-verl): hydra composes it, its names resolve, loss and
@@ -60,6 +61,8 @@ def recipe(row: Algorithm) -> dict:
         judged |= {k: row.advantage.keywords[k] for k in ("gamma", "lam")}
     if row.corrects:
         judged["rollout_correction"] = {"rollout_is": "token"}
+    if getattr(row.loss, "func", row.loss) is dppo_loss:  # from the sampler's
+        judged["rollout_correction"] = {"bypass_mode": True}
     made = {
         "defaults": ["ppo_trainer", "_self_"],
         "hydra": {"searchpath": ["pkg://verl.trainer.config"]},
@@ -78,7 +81,10 @@ def recipe(row: Algorithm) -> dict:
         "trainer": {"n_gpus_per_node": 8, "nnodes": 1},
     }
     if row.critic:
-        made["critic"] = {"ppo_micro_batch_size_per_gpu": 8}
+        made["critic"] = {
+            "model": {"path": "${actor_rollout_ref.model.path}"},
+            "ppo_micro_batch_size_per_gpu": 8,
+        }
         if row.value_clip is not None:
             made["critic"]["cliprange_value"] = row.value_clip
     return made
