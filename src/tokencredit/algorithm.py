@@ -7,33 +7,42 @@ that has a parameter `mask` is given the batch's mask, one that has none is not.
     advantages   token_advantages  one number per token
     loss         policy_loss       ratio, clip, KL, entropy, aggregation
 
-Each takes an algorithm and tensors by name; `**batch.tensors()` hands over a batch.
+Each takes an algorithm, or its name, and tensors by name; `**batch.given()` hands over
+a batch. A stage's own dials may be turned the same way: `clip_high=0.3` reaches a loss
+that has a parameter `clip_high`. A name that nothing takes is refused.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 
 import torch
 
+from tokencredit.batch import Batch
+from tokencredit.credit.groups import MISSING
 from tokencredit.credit.returns import per_turn, row_sum
 from tokencredit.tensors.checks import (
     FLOATS,
     choice,
     floats,
+    refuse,
     rewards_only_where,
     tensor,
     token_mask,
 )
 from tokencredit.tensors.masks import last_live
-from tokencredit.tensors.shapes import PerToken, Scalar, TokenMask
+from tokencredit.tensors.shapes import PerToken, Scalar, SequenceMask, TokenMask
 from tokencredit.weight.aggregate import AGGREGATIONS, aggregate_loss
 from tokencredit.weight.kl import KL_ESTIMATORS, kl_penalty
 
 CREDIT = ("sequence", "turn", "token")
+CLIPS = ("clip_low", "clip_high")
+LOSS_STAGES = ("log_ratio", "clip_rule", "loss")
+TABLES: list[Mapping[str, Algorithm]] = []  # where names are looked up: ALGORITHMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +129,23 @@ class Algorithm:
         return "sampler_log_probs" in parameters(self.loss)
 
 
+def named(algorithm: Algorithm | str) -> Algorithm:
+    """The algorithm, or the entry of ALGORITHMS of that name 按名字取算法.
+
+    Raises:
+        ValueError: an unknown name (the known ones are named), anything else.
+
+    >>> named("DAPO").aggregation
+    'token-mean'
+    """
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if not isinstance(algorithm, str):
+        refuse("algorithm", "an entry of ALGORITHMS or its name", algorithm)
+    known = {name: row for table in TABLES for name, row in table.items()}
+    return known[choice("algorithm", algorithm, known)]
+
+
 @functools.cache
 def parameters(stage: Callable) -> Mapping[str, inspect.Parameter]:
     """What a stage names, in order."""
@@ -150,22 +176,60 @@ def given(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
         if things.get(name) is not None:
             there[name] = things[name]
         elif parameter.default is parameter.empty:
-            missing(algorithm, f"its {stage}", name)
+            lacks(algorithm, f"its {stage}", name)
     return function(**there)
 
 
-def missing(algorithm: Algorithm, stage: str, name: str):
+def lacks(algorithm: Algorithm, stage: str, name: str):
     """Raise: the algorithm, the stage and what it lacks."""
     raise ValueError(
         f"{algorithm.name}: {stage} needs {name}, which the batch does not have"
     )
 
 
+def only_known(
+    function: Callable,
+    algorithm: Algorithm,
+    came: Iterable[str],
+    *,
+    stages: Iterable[str] = (),
+    also: Iterable[str] = (),
+    made: Iterable[str] = (),
+):
+    """Raise for a keyword that nothing takes, and name the nearest that is taken.
+
+    Args:
+        function: `policy_loss` or one of its kind; its parameters are taken.
+        algorithm: whose stages take more.
+        came: the keywords that came besides.
+        stages: fields of the algorithm; what these functions name is taken, their
+            dials included.
+        also: other names that are taken.
+        made: names that the function computes for the stages, and so takes from nobody.
+    """
+    own = [name for name in parameters(function) if name not in ("algorithm", "batch")]
+    functions = [getattr(algorithm, stage) for stage in stages]
+    staged = [name for f in functions if f is not None for name in parameters(f)]
+    taken = [name for name in dict.fromkeys([*own, *staged, *also]) if name not in made]
+    batch = [field.name for field in fields(Batch)]
+    for name in came:
+        if name in taken or name in batch:
+            continue
+        here = f"{function.__name__} of {algorithm.name}"
+        if name in made:
+            raise ValueError(f"{name} cannot be given: {here} computes it")
+        near = get_close_matches(name, [*taken, *batch], 1, 0)[0]
+        raise ValueError(
+            f"{here} takes no {name}; the nearest that it takes is {near}. It takes "
+            f"{', '.join(taken)} and the fields of a Batch"
+        )
+
+
 def per_token(algorithm: Algorithm, stage: str, name: str, things, mask) -> PerToken:
     """Floats of the mask's shape that a stage cannot do without."""
     value = things.get(name)
     if value is None:
-        missing(algorithm, stage, name)
+        lacks(algorithm, stage, name)
     tensor(name, value, FLOATS, "floats", like=mask)
     return floats(value=value)[0]
 
@@ -184,23 +248,25 @@ def reference_kl(algorithm: Algorithm, ours: str, things, mask) -> PerToken:
 
 
 def shaped_rewards(
-    algorithm: Algorithm, rewards: PerToken, mask: TokenMask, **batch
+    algorithm: Algorithm | str, rewards: PerToken, mask: TokenMask, **batch
 ) -> PerToken:
     """Rewards with what the algorithm adds to them 奖励整形: length penalty and KL.
 
         r_t - kl_coef * KL_t,  and the length penalty on the last live token
 
     Args:
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         rewards: on the token that earned them, 0 where masked.
         mask: True where the policy chose the token.
-        batch: old_log_probs and ref_log_probs, needed with a KL in the reward.
+        batch: old_log_probs and ref_log_probs, needed with a KL in the reward; other
+            fields of a `Batch` are not looked at.
 
     Returns:
         Rewards per token; the same ones if the algorithm adds nothing.
 
     Raises:
-        ValueError: log-probs missing, shapes, dtypes.
+        ValueError: log-probs missing, shapes, dtypes, a keyword that is no field of a
+            `Batch`, an unknown algorithm.
 
     >>> from tokencredit import ALGORITHMS
     >>> rewards, live = torch.zeros(1, 3), torch.tensor([[True, True, False]])
@@ -209,6 +275,8 @@ def shaped_rewards(
     >>> shaped_rewards(row, rewards, live, old_log_probs=old, ref_log_probs=ref)
     tensor([[ 0.0000, -0.1000,  0.0000]])
     """
+    algorithm = named(algorithm)
+    only_known(shaped_rewards, algorithm, batch)
     (rewards,) = floats(2, rewards=rewards)
     mask = token_mask(mask, rewards)
     if algorithm.length_penalty is not None:
@@ -221,7 +289,12 @@ def shaped_rewards(
 
 
 def token_advantages(
-    algorithm: Algorithm, rewards: PerToken, mask: TokenMask, **batch
+    algorithm: Algorithm | str,
+    rewards: PerToken,
+    mask: TokenMask,
+    *,
+    missing: str = "refuse",
+    **batch,
 ) -> PerToken:
     """One advantage per token, as the algorithm says 每个词元的优势.
 
@@ -232,18 +305,25 @@ def token_advantages(
     Call it once per rollout, on the whole batch; then values + advantages are the
     critic's targets, and `masked_whiten` follows if `algorithm.whiten`.
 
+    A row without a live token is no response: it is left out of the mean and the std of
+    its group.
+
     Args:
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         rewards: on the token that earned them, 0 where masked.
         mask: True where the policy chose the token.
+        missing: "refuse", or "leave out" a row that has a NaN among its rewards: a
+            response without a verdict is in no mean and no std, and gets advantage 0.
         batch: what the advantage names: groups (which prompt a sequence answers),
-            values and last_values (the critic's), turn_ends.
+            values and last_values (the critic's), turn_ends; or one of its dials.
 
     Returns:
         Advantages, 0 where masked, not whitened, without gradient.
 
     Raises:
-        ValueError: a tensor that the advantage needs is missing, or its own errors.
+        ValueError: a tensor that the advantage needs is missing, or its own errors; a
+            keyword that is neither a field of a `Batch` nor named by the advantage; an
+            unknown algorithm.
 
     >>> from tokencredit import ALGORITHMS
     >>> rewards = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
@@ -252,23 +332,59 @@ def token_advantages(
     tensor([[ 0.5000,  0.5000],
             [-0.5000, -0.5000]])
     """
+    algorithm = named(algorithm)
+    only_known(token_advantages, algorithm, batch, stages=["advantage"])
     (rewards,) = floats(2, rewards=rewards)
     mask = token_mask(mask, rewards)
     rewards_only_where(mask, rewards, "live tokens")
     batch = batch | {"rewards": rewards, "mask": mask}
-    if algorithm.credit == "sequence":
-        scores = given(algorithm, "advantage", batch | {"rewards": row_sum(rewards)})
-        return torch.where(mask, scores[:, None], 0)
     if algorithm.credit == "turn":
         if batch.get("turn_ends") is None:
-            missing(algorithm, "credit per turn", "turn_ends")
+            lacks(algorithm, "credit per turn", "turn_ends")
         ends = token_mask(batch["turn_ends"], rewards, "turn_ends")
         batch["rewards"] = per_turn(rewards, ends)
-    return given(algorithm, "advantage", batch)
+    rows = judged(rewards, mask, missing)
+    if rows.all():
+        return advantages_of(algorithm, batch)
+    out = torch.zeros_like(rewards)
+    out[rows] = advantages_of(algorithm, rows_of(batch, rows))
+    return out
+
+
+def advantages_of(algorithm: Algorithm, batch: Mapping[str, object]) -> PerToken:
+    """What `token_advantages` returns for rows that all have been judged."""
+    if algorithm.credit != "sequence":
+        return given(algorithm, "advantage", batch)
+    rewards, mask = batch["rewards"], batch["mask"]
+    scores = given(algorithm, "advantage", {**batch, "rewards": row_sum(rewards)})
+    return torch.where(mask, scores[:, None], 0)
+
+
+def judged(rewards: PerToken, mask: TokenMask, missing: str) -> SequenceMask:
+    """True for the rows that are responses with a verdict.
+
+    Not for a row without a live token nor, if what is missing is left out, for one that
+    has a NaN among its rewards.
+    """
+    live = mask.any(1)
+    if choice("missing", missing, MISSING) == "refuse":
+        return live
+    return live & ~rewards.isnan().any(1)
+
+
+def rows_of(batch: Mapping[str, object], rows: SequenceMask) -> dict[str, object]:
+    """Some rows of every field of a `Batch`; anything else as it is."""
+    some, known = dict(batch), {field.name for field in fields(Batch)}
+    for name, x in batch.items():
+        if name in known and isinstance(x, torch.Tensor) and x.dim():
+            if (len(x), x.device) != (len(rows), rows.device):
+                refuse(name, f"of {len(rows)} rows on {rows.device}", x)
+            some[name] = x[rows]
+    return some
 
 
 def policy_loss(
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     log_probs: PerToken,
     old_log_probs: PerToken,
     advantages: PerToken,
@@ -283,21 +399,28 @@ def policy_loss(
         aggregate( loss(log_ratio, A, ...) + kl_coef KL - entropy_coef H )
 
     Args:
-        algorithm: an entry of ALGORITHMS.
-        log_probs: of the sampled tokens, under the policy being trained.
+        algorithm: an entry of ALGORITHMS or its name.
+        log_probs: of the sampled tokens, under the policy being trained. A ratio of
+            -inf against something finite is 0, and harmless; a loss that looks at
+            log pi itself is infinite there.
         old_log_probs: before the update, under the policy that sampled.
         advantages: from `token_advantages`.
         mask: True where the policy chose the token.
         max_length: the generation budget; needed by "seq-mean-token-sum-norm".
         denominator: `loss_denominator` of the whole optimizer step, for micro-batches.
         batch: what else the stages name: ref_log_probs with a KL in the loss, entropies
-            with an entropy bonus, sampler_log_probs with a correction of the sampler.
+            with an entropy bonus, sampler_log_probs with a correction of the sampler;
+            or a dial of a stage, as clip_high=0.3, which then stands for the entry's.
+            None counts as not there.
 
     Returns:
         A scalar attached to the graph.
 
     Raises:
-        ValueError: a tensor that a stage needs is missing, or a stage's own errors.
+        ValueError: a tensor that a stage needs is missing, or a stage's own errors; a
+            keyword that is neither a field of a `Batch` nor named by a stage; an
+            infinite log-probability of a live token that makes the loss infinite; an
+            unknown algorithm.
 
     Easy to break: without `denominator` micro-batch losses do not add up.
 
@@ -307,6 +430,15 @@ def policy_loss(
     >>> policy_loss(row, log_probs, log_probs, advantages, log_probs < 0)
     tensor(-0.5000)
     """
+    algorithm = named(algorithm)
+    only_known(
+        policy_loss,
+        algorithm,
+        batch,
+        stages=LOSS_STAGES,
+        also=["entropies"],
+        made=["log_ratio", *(CLIPS if algorithm.clip_rule else ())],
+    )
     log_probs, advantages = floats(2, log_probs=log_probs, advantages=advantages)
     mask = token_mask(mask, log_probs)
     x = batch | {
@@ -325,9 +457,10 @@ def policy_loss(
     if algorithm.entropy_coef:
         bonus = per_token(algorithm, "its entropy bonus", "entropies", x, mask)
         loss = loss - algorithm.entropy_coef * bonus
+    only_finite(algorithm, loss, x, mask)
     norm = AGGREGATIONS[algorithm.aggregation].per_row == "max_length"
     if norm and max_length is None:
-        missing(algorithm, algorithm.aggregation, "max_length")
+        lacks(algorithm, algorithm.aggregation, "max_length")
     return aggregate_loss(
         loss,
         mask,
@@ -335,3 +468,28 @@ def policy_loss(
         max_length=max_length if norm else None,
         denominator=denominator,
     )
+
+
+def only_finite(algorithm: Algorithm, loss: PerToken, x: Mapping, mask: TokenMask):
+    """Raise where an infinite log-probability makes the loss of a live token infinite.
+
+    A NaN that came in is left to show, and so is a ratio too large for its dtype.
+    """
+    with torch.no_grad():
+        for name in (
+            "log_probs",
+            "old_log_probs",
+            "ref_log_probs",
+            "sampler_log_probs",
+        ):
+            values = x.get(name)
+            if values is None or values.shape != mask.shape:
+                continue
+            bad = mask & values.isinf() & ~loss.isfinite()
+            if bad.any():
+                row, column = bad.nonzero()[0].tolist()
+                raise ValueError(
+                    f"{name} must be finite where {algorithm.name} looks at them; got "
+                    f"{values[row, column].item()} at [{row}, {column}]: the policy "
+                    "gives that token no probability, so leave it out of the mask"
+                )

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tokencredit.tensors.checks import whole
 from tokencredit.tensors.shapes import (
     GroupIds,
     PerSequence,
@@ -47,6 +48,7 @@ class Batch:
     turn_ends: TokenMask | None = None  # the last token of every turn
     advantages: PerToken | None = None  # filled in by `credit`
     returns: PerToken | None = None  # the critic's targets, likewise
+    filtered: bool = False  # the algorithm's filter has been applied
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -56,7 +58,12 @@ class Batch:
         return replace(self, **{name: x[rows] for name, x in self.tensors().items()})
 
     def split(self, size: int) -> list[Batch]:
-        """Parts of at most `size` rows, in order."""
+        """Parts of at most `size` rows, in order; none of an empty batch.
+
+        Raises:
+            ValueError: a size below 1.
+        """
+        whole("size", size)
         return [self.select(slice(i, i + size)) for i in range(0, len(self), size)]
 
     def by_length(self) -> Batch:
@@ -70,9 +77,10 @@ class Batch:
         return replace(self, **{n: x[:, :width] for n, x in tensors if x.dim() == 2})
 
     def lengths(self) -> Tensor:
-        """Columns of each row up to its last live token."""
-        places = torch.arange(1, self.mask.shape[1] + 1)
-        return torch.where(self.mask, places, 0).amax(1)
+        """Columns of each row up to its last live token, 0 without one."""
+        places = torch.arange(self.mask.shape[1] + 1, device=self.mask.device)
+        live = F.pad(self.mask, (1, 0))  # column 0 is there without any token
+        return torch.where(live, places, 0).amax(1)
 
     def shuffled(self, generator: torch.Generator | None = None) -> Batch:
         """The same rows in a random order."""
@@ -103,7 +111,8 @@ def join(batches: list[Batch]) -> Batch:
         given = batch.tensors()
         if set(given) != names:
             raise ValueError(f"only some batches have {sorted(set(given) ^ names)}")
-        given["groups"] = batch.groups + first
+        lowest = int(batch.groups.min()) if len(batch) else 0
+        given["groups"] = batch.groups + (first - min(lowest, 0))
         first = int(given["groups"].max()) + 1 if len(batch) else first
         room = width - batch.tokens.shape[1]
         parts.append(

@@ -62,7 +62,7 @@ def clip_fraction(
         (low, high), 0 when nothing is live.
 
     Raises:
-        ValueError: shapes, dtypes, negative clip.
+        ValueError: shapes, dtypes, clip_low outside [0, 1], clip_high < 0.
 
     Easy to break: rho outside the range is not yet clipped; the sign of A decides.
 
@@ -211,45 +211,61 @@ def effective_sample_size(log_ratio: PerToken, mask: TokenMask) -> Scalar:
     return 1 / (share.square().sum() * share.numel()) if len(share) else share.sum()
 
 
-def group_reward_std(rewards: PerSequence, groups: GroupIds) -> Scalar:
+def group_reward_std(
+    rewards: PerSequence, groups: GroupIds, *, missing: str = "refuse"
+) -> Scalar:
     """Mean over the groups of the std of their rewards 组内奖励标准差.
 
     Args:
         rewards: one per sequence, finite.
         groups: which prompt each sequence answers.
+        missing: "refuse" a NaN, or "leave out" such a response, which has no verdict;
+            a group without a verdict is none.
 
     Returns:
         A number in units of the reward, 0 without groups; a group of one counts as 0.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length.
 
     >>> group_reward_std(torch.tensor([1.0, 1.0, 3.0]), torch.tensor([0, 1, 1]))
     tensor(0.7071)
     """
     (checked,) = floats(1, rewards=rewards)
-    std = group_rewards(rewards, groups).std
+    std = judged_std(rewards, groups, missing)
     return (std.sum() / max(len(std), 1)).to(checked.dtype)
 
 
-def zero_variance_share(rewards: PerSequence, groups: GroupIds) -> Scalar:
+def judged_std(rewards, groups, missing):
+    """Std of the rewards of each group that has a verdict."""
+    _, size, _, std = group_rewards(rewards, groups, missing)
+    return std[size > 0]
+
+
+def zero_variance_share(
+    rewards: PerSequence, groups: GroupIds, *, missing: str = "refuse"
+) -> Scalar:
     """Share of the groups whose rewards are all equal 零方差组占比.
 
     Args:
         rewards: one per sequence, finite.
         groups: which prompt each sequence answers.
+        missing: "refuse" a NaN, or "leave out" such a response, which has no verdict;
+            a group without a verdict is none.
 
     Returns:
         A number in [0, 1], 0 without groups.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length.
 
     >>> zero_variance_share(torch.tensor([1.0, 1.0, 3.0]), torch.tensor([0, 1, 1]))
     tensor(0.5000)
     """
     (checked,) = floats(1, rewards=rewards)
-    std = group_rewards(rewards, groups).std
+    std = judged_std(rewards, groups, missing)
     return ((std == 0).double().sum() / max(len(std), 1)).to(checked.dtype)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tokencredit.credit.groups import group_rewards
+from tokencredit.credit.groups import MISSING, TINY, group_rewards
 from tokencredit.credit.returns import (
     bootstrap,
     by_rows,
@@ -14,6 +14,7 @@ from tokencredit.credit.returns import (
     select,
 )
 from tokencredit.tensors.checks import (
+    choice,
     floats,
     group_ids,
     number,
@@ -22,8 +23,6 @@ from tokencredit.tensors.checks import (
     token_mask,
 )
 from tokencredit.tensors.shapes import GroupIds, PerSequence, PerToken, TokenMask
-
-TINY = 1e-154  # a deviation this small has a square of 0: so that 0 / std is 0
 
 
 def gae(
@@ -87,13 +86,16 @@ def turn_gae(
     gamma: float = 1.0,
     lam: float = 0.95,
     turn_gamma: float = 0.95,
+    last_values: PerSequence | None = None,
 ) -> PerToken:
     """Bi-level GAE 双层 GAE (VAGEN 2510.16907): over turns, then inside each turn.
 
-        over turn ends:  R = gae(r, V; turn_gamma, lam) + V
+        over turn ends:  R = gae(r, V; turn_gamma, lam, last_values) + V
         inside a turn:   gae with reward R on its last token, no value beyond it
 
-    Limit: one turn gives gae(rewards, values, mask).
+    The state after the last turn of a truncated episode is the start of a turn that is
+    not there: its value is turn_gamma away, as that of any next turn. Limit: one turn
+    gives gae(rewards, values, mask), with last_values if turn_gamma = gamma.
 
     Args:
         rewards: on turn ends only.
@@ -103,6 +105,7 @@ def turn_gae(
         gamma: discount factor per live token inside a turn, in [0, 1].
         lam: the GAE parameter of both levels, in [0, 1].
         turn_gamma: discount factor per turn, in [0, 1].
+        last_values: value of the state after the last turn, 0 where terminated.
 
     Returns:
         Advantages, 0 where masked, not whitened, without gradient.
@@ -125,7 +128,8 @@ def turn_gae(
     gamma, lam = number("gamma", gamma, 0, 1), number("lam", lam, 0, 1)
     turn_gamma = number("turn_gamma", turn_gamma, 0, 1)
     values = values.detach()
-    turns = gae(rewards, values, turn_ends, gamma=turn_gamma, lam=lam)
+    over = {"gamma": turn_gamma, "lam": lam, "last_values": last_values}
+    turns = gae(rewards, values, turn_ends, **over)
     rewards = torch.where(turn_ends, turns + values, 0)
     mixed = select(mask, torch.lerp(values, rewards, lam))
     decay = decays(gamma * lam, mask, rewards).masked_fill_(turn_ends, 0)
@@ -146,7 +150,12 @@ def ends_of_turns(turn_ends, rewards, mask) -> TokenMask:
 
 
 def group_relative(
-    rewards: PerSequence, groups: GroupIds, *, scale: bool = True, eps: float = 1e-6
+    rewards: PerSequence,
+    groups: GroupIds,
+    *,
+    scale: bool = True,
+    eps: float = 1e-6,
+    missing: str = "refuse",
 ) -> PerSequence:
     """Group-relative advantage 组相对优势 of GRPO (2402.03300 sec. 4.1.2).
 
@@ -160,22 +169,28 @@ def group_relative(
         groups: which prompt each sequence answers; any ids, any order.
         scale: whether to divide by the standard deviation of the group.
         eps: added to the standard deviation.
+        missing: "refuse" a NaN, or "leave out" such a response, which has no verdict:
+            it is in no mean and no std and gets 0.
 
     Returns:
         One advantage per sequence, without gradient.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length, eps < 0.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length, eps < 0.
 
     Easy to break: groups go by id, never by position, and never per micro-batch.
 
     >>> rewards = torch.tensor([1.0, 5.0, 0.0])
     >>> group_relative(rewards, torch.tensor([0, 1, 0]))
     tensor([ 0.7071,  0.0000, -0.7071])
+    >>> night = torch.tensor([1.0, float("nan"), 0.0])
+    >>> group_relative(night, torch.zeros(3).long(), scale=False, missing="leave out")
+    tensor([ 0.5000,  0.0000, -0.5000])
     """
     require(isinstance(scale, bool), "scale", "True or False", scale)
     eps = number("eps", eps)
-    index, _, centred, std = group_rewards(rewards, groups)
+    index, _, centred, std = group_rewards(rewards, groups, missing)
     if scale:
         centred.div_(std.add_(max(eps, TINY)).take(index))
     return centred.to(torch.promote_types(rewards.dtype, torch.float32))
@@ -189,6 +204,7 @@ def group_turns(
     *,
     scale: bool = True,
     eps: float = 1e-6,
+    missing: str = "refuse",
 ) -> PerToken:
     """Group-relative credit per turn 逐轮次的组标准化, without a critic.
 
@@ -205,6 +221,8 @@ def group_turns(
         groups: which prompt each episode answers; any ids, any order.
         scale: whether to divide by the standard deviation.
         eps: added to the standard deviation.
+        missing: "refuse" a NaN, or "leave out" an episode that has one: its turns are
+            in no mean and no std and get 0.
 
     Returns:
         One advantage per token, 0 where masked, without gradient.
@@ -225,17 +243,23 @@ def group_turns(
     mask = token_mask(mask, rewards)
     turn_ends = ends_of_turns(turn_ends, rewards, mask)
     group_ids(groups, rewards.sum(1))
+    if choice("missing", missing, MISSING) == "leave out":
+        unjudged = rewards.isnan().any(1, keepdim=True)
+        rewards = torch.where(unjudged & turn_ends, torch.nan, rewards)
     turns = torch.zeros_like(rewards)
     turns[turn_ends] = group_relative(
         rewards[turn_ends],
         groups[:, None].expand_as(turn_ends)[turn_ends],
         scale=scale,
         eps=eps,
+        missing=missing,
     )
     return torch.where(mask, turns.flip(1).cumsum(1).flip(1), 0)
 
 
-def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
+def leave_one_out(
+    rewards: PerSequence, groups: GroupIds, *, missing: str = "refuse"
+) -> PerSequence:
     """Leave-one-out advantage 留一法 of RLOO (2402.14740).
 
         A_i = R_i - mean of the others = n / (n - 1) * (R_i - mean_g)
@@ -246,19 +270,21 @@ def leave_one_out(rewards: PerSequence, groups: GroupIds) -> PerSequence:
     Args:
         rewards: one per sequence, finite.
         groups: which prompt each sequence answers; any ids, any order.
+        missing: what happens to a NaN, see `group_relative`.
 
     Returns:
         One advantage per sequence, without gradient.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length.
 
     Easy to break: a baseline may use the other samples, never the sample itself.
 
     >>> leave_one_out(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([4, 4, 4]))
     tensor([ 1.0000, -0.5000, -0.5000])
     """
-    index, size, centred, _ = group_rewards(rewards, groups)
+    index, size, centred, _ = group_rewards(rewards, groups, missing)
     advantages = centred * (size / (size - 1).clamp(min=1)).take(index)
     return advantages.to(torch.promote_types(rewards.dtype, torch.float32))
 

@@ -12,7 +12,9 @@ from tokencredit.tensors.shapes import GroupIds, PerSequence, SequenceMask
 ROUNDING = 4  # half a last bit in each reward moves two stds apart by 1.5 at most
 
 
-def dynamic_sampling(rewards: PerSequence, groups: GroupIds) -> SequenceMask:
+def dynamic_sampling(
+    rewards: PerSequence, groups: GroupIds, *, missing: str = "refuse"
+) -> SequenceMask:
     """DAPO's dynamic sampling 动态采样 (2503.14476): keep groups that can teach.
 
         keep = the rewards of the group are not all equal
@@ -23,24 +25,31 @@ def dynamic_sampling(rewards: PerSequence, groups: GroupIds) -> SequenceMask:
     Args:
         rewards: one per sequence, finite, before any shaping.
         groups: which prompt each sequence answers.
+        missing: "refuse" a NaN, or "leave out" such a response, which has no verdict:
+            it is dropped, and its group is judged by the others.
 
     Returns:
         True for the sequences to keep.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length.
 
     Easy to break: dropping samples shrinks the batch; go on sampling until it is full.
 
     >>> dynamic_sampling(torch.tensor([1.0, 1, 0, 1]), torch.tensor([0, 0, 1, 1]))
     tensor([False, False,  True,  True])
     """
-    index, size, centred, _ = group_rewards(rewards, groups)
-    return (total(centred.abs(), index, size) > 0)[index]
+    index, size, centred, _ = group_rewards(rewards, groups, missing)
+    return (total(centred.abs(), index, size) > 0)[index] & ~rewards.isnan()
 
 
 def top_variance(
-    rewards: PerSequence, groups: GroupIds, *, keep: float = 0.25
+    rewards: PerSequence,
+    groups: GroupIds,
+    *,
+    keep: float = 0.25,
+    missing: str = "refuse",
 ) -> SequenceMask:
     """StarPO-S's filter 轨迹过滤 (2504.20073): the groups of largest reward std.
 
@@ -53,12 +62,15 @@ def top_variance(
         rewards: one per sequence, finite.
         groups: which prompt each sequence answers.
         keep: share of the groups, in (0, 1].
+        missing: what happens to a NaN, see `dynamic_sampling`; a group without a
+            verdict is none.
 
     Returns:
         True for the sequences to keep.
 
     Raises:
-        ValueError: NaN or infinite rewards, ids of the wrong length, keep.
+        ValueError: NaN or infinite rewards (the place is named), ids of the wrong
+            length, keep.
 
     Easy to break: filter before the advantages are normalised, which hides the std.
 
@@ -67,7 +79,12 @@ def top_variance(
     tensor([False, False,  True,  True])
     """
     keep = number("keep", keep, 0, 1, open_low=True)
-    index, _, _, std = group_rewards(rewards, groups)
+    index, _, _, std = group_rewards(rewards, groups, missing)
+    there = ~rewards.isnan()
+    if not there.all():  # as though they had not been sampled
+        kept = torch.zeros_like(there)
+        kept[there] = top_variance(rewards[there], groups[there], keep=keep)
+        return kept
     eps = torch.finfo(torch.promote_types(rewards.dtype, torch.float32)).eps
     largest = torch.zeros_like(std).scatter_reduce_(
         0, index, rewards.detach().double().abs(), "amax"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 
 import torch
 
@@ -16,6 +17,8 @@ from tokencredit.tensors.checks import (
 )
 from tokencredit.tensors.shapes import PerToken, Scalar, TokenIds, TokenMask
 
+LARGEST = 2**63  # ids are int64
+
 
 def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
     """Mask of the sampled tokens 回答掩码: True up to and including the first EOS.
@@ -27,7 +30,8 @@ def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
 
     Args:
         tokens: ids of the responses, prompt excluded.
-        eos_id: the id that ends a response, or several such ids.
+        eos_id: the id that ends a response, or several such ids: ints, NumPy's too, or
+            a tensor of them.
 
     Returns:
         True where the policy chose the token.
@@ -46,9 +50,11 @@ def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
         eos_id = eos_id.tolist()
     is_several = isinstance(eos_id, Iterable) and not isinstance(eos_id, str)
     ids = list(eos_id) if is_several else [eos_id]
-    whole = all(isinstance(i, int) and not isinstance(i, bool) for i in ids)
+    whole = all(isinstance(i, Integral) and not isinstance(i, bool) for i in ids)
     require(ids and whole, "eos_id", "an integer or several", eos_id)
-    is_eos = torch.isin(tokens.long(), torch.tensor(ids, device=tokens.device))
+    ids = [int(i) for i in ids if -LARGEST <= i < LARGEST]  # no token has another
+    ids = torch.tensor(ids, dtype=torch.long, device=tokens.device)
+    is_eos = torch.isin(tokens.long(), ids)
     return is_eos.cumsum(1) - is_eos.long() == 0
 
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from tokencredit.algorithm import Algorithm, given
+from tokencredit.algorithm import Algorithm
 from tokencredit.batch import Batch, join
+from tokencredit.credit.groups import MISSING
 from tokencredit.diagnostics import group_reward_std, zero_variance_share
+from tokencredit.tensors.checks import choice
 from tokencredit.training.dials import Dials
+from tokencredit.training.stages import filtered, with_a_verdict
 from tokencredit.world.protocol import World
 from tokencredit.world.verdict import Verdict
 
@@ -25,6 +28,7 @@ def collect(
     generator: torch.Generator,
     verdict: Verdict | None = None,
     measure: Mapping[str, Verdict] | None = None,
+    missing: str = "refuse",
 ) -> tuple[Batch, dict[str, float]]:
     """Sample and judge a round; an algorithm that refills samples until it is full.
 
@@ -35,20 +39,23 @@ def collect(
     Args:
         sampler: the policy that writes.
         world: a task or a game.
-        algorithm: whose filter is used if it refills; else `credit` applies it.
+        algorithm: whose filter is applied here if it refills; else by `credit`.
         dials: of the round.
         rng: of the prompts.
         generator: of the tokens.
-        verdict, measure: see `train`.
+        verdict, measure, missing: see `train`.
 
     Returns:
-        The batch, and means over what was sampled.
+        The batch, and means over what was sampled (and has a verdict).
 
     Raises:
         ValueError: see `rollout`, `score` and `Game.sample`.
     """
     full = dials.prompts * dials.group_size
     kept, sampled = [], []
+    judge = {"verdict": verdict, "measure": measure}
+    if choice("missing", missing, MISSING) != "refuse":
+        judge["missing"] = missing  # a world of somebody else's may not know the switch
     for _ in range(dials.refills if algorithm.refill else 1):
         batch, metrics = world.sample(
             sampler,
@@ -57,15 +64,15 @@ def collect(
             temperature=dials.temperature,
             rng=rng,
             generator=generator,
-            verdict=verdict,
-            measure=measure,
+            **judge,
         )
         sampled.append(
             metrics | {"groups": batch.groups + dials.prompts * len(sampled)}
         )
+        if missing == "leave out":
+            batch = with_a_verdict(batch)
         if algorithm.refill:
-            scores = {"rewards": metrics["reward"], "groups": batch.groups}
-            batch = batch.select(given(algorithm, "keep", scores))
+            batch = filtered(algorithm, batch)
         if len(batch):
             kept.append(batch)
         if sum(map(len, kept)) >= full:
@@ -73,8 +80,19 @@ def collect(
     batch = join(kept).select(slice(full)) if kept else batch
     every = {name: torch.cat([s[name] for s in sampled]) for name in sampled[0]}
     groups = every.pop("groups")
-    metrics = {name: x.float().mean().item() for name, x in every.items()}
-    metrics["reward_std"] = group_reward_std(every["reward"], groups).item()
-    metrics["equal_groups"] = zero_variance_share(every["reward"], groups).item()
+    rewards = every["reward"]
+    metrics = {name: mean(x) for name, x in every.items()}
+    metrics["reward_std"] = group_reward_std(rewards, groups, missing=missing).item()
+    metrics["equal_groups"] = zero_variance_share(
+        rewards, groups, missing=missing
+    ).item()
+    if missing == "leave out":
+        metrics["unjudged"] = int(rewards.isnan().sum())
     metrics["tokens"] = int(every["length"].sum())
     return batch, metrics
+
+
+def mean(x: Tensor) -> float:
+    """The mean of the numbers that are there."""
+    x = x.float()
+    return x[~x.isnan()].mean().item() if x.isnan().any() else x.mean().item()

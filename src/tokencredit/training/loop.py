@@ -16,8 +16,7 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
-from tokencredit.algorithm import Algorithm
-from tokencredit.algorithms import ALGORITHMS
+from tokencredit.algorithm import Algorithm, named
 from tokencredit.batch import Batch
 from tokencredit.credit.returns import discounted_return
 from tokencredit.diagnostics import (
@@ -27,7 +26,6 @@ from tokencredit.diagnostics import (
     reference_distance,
     value_error,
 )
-from tokencredit.tensors.checks import choice
 from tokencredit.training.checkpoint import Checkpoint
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS, Dials
@@ -47,6 +45,7 @@ def train(
     seed: int = 0,
     reward: Verdict | None = None,
     measure: Mapping[str, Verdict] | None = None,
+    missing: str = "refuse",
     reference: nn.Module | None = None,
     engine: Callable[[nn.Module], nn.Module] | None = None,
     checkpoint: Path | str | None = None,
@@ -63,6 +62,9 @@ def train(
         reward: replaces the task's verdict for learning; success stays the task's.
             Not for a game, which pays its own.
         measure: more verdicts to record, by name; their mean is a metric. Likewise.
+        missing: a verdict that is NaN or None is refused, which ends the run; "leave
+            out" leaves that response out of every mean, std and filter and learns
+            nothing from it, as where a verifier may fail. Not for a game.
         reference: the frozen policy of the KL penalty. None: the policy as it is now,
             if the algorithm has a penalty; else there is none. With one, its distance
             is measured, penalty or not.
@@ -81,15 +83,15 @@ def train(
         summed over the response), value_error (with a critic), grad_norm, kept
         (responses that were learned from), tokens (sampled so far), seconds (CPU, so
         far), and those of `measure`. For a game also turns, invalid, cut, see `play`.
+        With "leave out" also unjudged (responses without a verdict); then a mean is
+        over those that have one.
 
     Raises:
         ValueError: unknown algorithm (known ones are named), a critic that is missing,
             a group algorithm with groups of one, a bad reward, a checkpoint of another
             run.
     """
-    dials = dials or Dials()
-    if isinstance(algorithm, str):
-        algorithm = ALGORITHMS[choice("algorithm", algorithm, ALGORITHMS)]
+    dials, algorithm = dials or Dials(), named(algorithm)
     check(algorithm, policy, dials)
     if reference is None and algorithm.kl_coef:
         reference = copy.deepcopy(policy)
@@ -123,10 +125,12 @@ def train(
             behind.load_state_dict(policy.state_dict())
             sampler = engine(behind) if engine else behind
         batch, metrics = collect(
-            sampler, world, algorithm, dials, rng, generator, reward, measure
+            sampler, world, algorithm, dials, rng, generator, reward, measure, missing
         )
         batch = corrected(algorithm, policy, batch, dials)
-        batch = credit(algorithm, batch, reference, temperature=dials.temperature)
+        batch = credit(
+            algorithm, batch, reference, temperature=dials.temperature, missing=missing
+        )
         metrics |= seen_before(algorithm, batch)
         for _ in range(dials.epochs):
             size = max(-(-len(batch) // dials.minibatches), 1)
@@ -178,7 +182,7 @@ def corrected(
 def update(
     policy: nn.Module,
     optimizer: torch.optim.Optimizer,
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     step: Batch,
     dials: Dials,
 ) -> dict[str, float]:
@@ -187,7 +191,7 @@ def update(
     Args:
         policy: changed in place.
         optimizer: of its parameters.
-        algorithm: what is learned.
+        algorithm: an entry of ALGORITHMS or its name.
         step: the mini-batch, from `credit`.
         dials: micro_size, temperature and max_grad_norm are used.
 
@@ -197,6 +201,7 @@ def update(
     Raises:
         FloatingPointError: a gradient that is not finite.
     """
+    algorithm = named(algorithm)
     optimizer.zero_grad()
     live: dict[str, list] = {}
     for micro in step.by_length().split(dials.micro_size or max(len(step), 1)):

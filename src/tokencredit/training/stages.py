@@ -13,12 +13,16 @@ from torch import Tensor, nn
 from tokencredit.algorithm import (
     Algorithm,
     given,
+    judged,
+    named,
     policy_loss,
     shaped_rewards,
     token_advantages,
 )
 from tokencredit.batch import Batch
+from tokencredit.credit.groups import MISSING
 from tokencredit.credit.returns import row_sum
+from tokencredit.tensors.checks import choice
 from tokencredit.tensors.log_probs import entropy, token_log_probs
 from tokencredit.tensors.masks import masked_whiten
 from tokencredit.tensors.shapes import PerToken, Scalar, TokenIds, TokenMask
@@ -29,33 +33,39 @@ PART = 64  # rows that are read together; their activations fit a CPU's cache
 
 
 def credit(
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     batch: Batch,
     reference: nn.Module | None = None,
     *,
     temperature: float = 1.0,
+    missing: str = "refuse",
 ) -> Batch:
     """From rewards to one advantage per token 信用分配, and the critic's targets.
 
     Once per round, on the whole batch: the filter, then the rewards that the algorithm
     shapes, then the advantages. Targets come from advantages that are not whitened. A
-    batch that does not say who sampled it was sampled by the trainer's own policy.
+    batch that does not say who sampled it was sampled by the trainer's own policy. The
+    filter is not applied a second time to a batch that is `filtered`, and it does not
+    see a row without a live token.
 
     Args:
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         batch: with rewards.
         reference: the frozen policy that a KL penalty measures against.
         temperature: of sampling.
+        missing: "refuse" a NaN among the rewards, or "leave out" that row: nothing is
+            learned from a response without a verdict, nor does it count for others.
 
     Returns:
         The sequences that are learned from, with advantages.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have.
+        ValueError: a stage needs something that the batch does not have; a NaN.
     """
-    if algorithm.keep is not None:
-        things = {"rewards": row_sum(batch.rewards), "groups": batch.groups}
-        batch = batch.select(given(algorithm, "keep", things))
+    algorithm = named(algorithm)
+    if choice("missing", missing, MISSING) == "leave out":
+        batch = with_a_verdict(batch)
+    batch = filtered(algorithm, batch)
     if reference is not None:
         seen = log_probs_of(reference, batch, temperature)
         batch = replace(batch, ref_log_probs=seen)
@@ -69,8 +79,25 @@ def credit(
     return replace(batch, advantages=advantages, returns=returns)
 
 
+def with_a_verdict(batch: Batch) -> Batch:
+    """The rows without a NaN among their rewards."""
+    there = ~batch.rewards.isnan().any(1)
+    return batch if there.all() else batch.select(there)
+
+
+def filtered(algorithm: Algorithm, batch: Batch) -> Batch:
+    """The rows that the algorithm's filter keeps, unless it has been applied."""
+    if algorithm.keep is None or batch.filtered:
+        return batch
+    live = judged(batch.rewards, batch.mask, "refuse")
+    if not live.all():
+        batch = batch.select(live)
+    things = {"rewards": row_sum(batch.rewards), "groups": batch.groups}
+    return replace(batch.select(given(algorithm, "keep", things)), filtered=True)
+
+
 def objective(
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     batch: Batch,
     now: tuple[PerToken, PerToken, PerToken | None],
     *,
@@ -79,7 +106,7 @@ def objective(
     """The loss of an optimizer step 目标函数: the policy's and, if there is one, V's.
 
     Args:
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         batch: from `credit`; a micro-batch of it will do.
         now: log-probs, entropies and values of the policy being trained, from `read`.
         step: the whole batch of the optimizer step, so that the losses of its
@@ -91,6 +118,7 @@ def objective(
     Raises:
         ValueError: a stage needs something that the batch does not have.
     """
+    algorithm = named(algorithm)
     log_probs, entropies, values = now
     mask = (step or batch).mask
     loss = policy_loss(

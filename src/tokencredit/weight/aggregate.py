@@ -55,6 +55,12 @@ def loss_denominator(mask: TokenMask, how: str) -> int | None:
     return max(int(live.sum()), 1)
 
 
+def plain(count):
+    """The number in a tensor of one element; anything else as it is."""
+    one = isinstance(count, Tensor) and count.numel() == 1
+    return count.item() if one else count
+
+
 def aggregate_loss(
     loss: PerToken,
     mask: TokenMask,
@@ -79,9 +85,11 @@ def aggregate_loss(
         loss: loss per token; anything may stand on masked tokens.
         mask: True where the policy chose the token.
         how: the name of the rule.
-        max_length: the constant C of "seq-mean-token-sum-norm", which alone takes it.
+        max_length: the constant C of "seq-mean-token-sum-norm", which alone takes it; a
+            number > 0 or a tensor that holds one.
         denominator: N (token-mean) or S (seq-means) of the whole optimizer step, so
-            that the losses of its micro-batches add up to the loss of the batch.
+            that the losses of its micro-batches add up to the loss of the batch; a
+            number > 0 or a tensor that holds one.
 
     Returns:
         A scalar attached to the graph.
@@ -102,16 +110,14 @@ def aggregate_loss(
     mask = token_mask(mask, loss)
     rule = AGGREGATIONS[choice("how", how, AGGREGATIONS)]
     if rule.per_row == "max_length":
-        max_length = number("max_length", max_length, open_low=True)
+        max_length = number("max_length", plain(max_length), open_low=True)
     else:
         require(max_length is None, "max_length", f"None for {how!r}", max_length)
     if denominator is None:
         denominator = loss_denominator(mask, how) or 1
     else:
         require(rule.per_batch, "denominator", f"None for {how!r}", denominator)
-        if isinstance(denominator, Tensor) and denominator.numel() == 1:
-            denominator = denominator.item()
-        denominator = number("denominator", denominator, open_low=True)
+        denominator = number("denominator", plain(denominator), open_low=True)
     rows = torch.where(mask, loss, 0).sum(1)
     if rule.per_row == "tokens":
         rows = rows / mask.sum(1).clamp(min=1)

@@ -24,8 +24,12 @@ def policy_inputs(**tensors):
 
 
 def log_bounds(clip_low, clip_high):
-    """Logs of the bounds 1 - clip_low and 1 + clip_high on the ratio."""
-    low = 1 - number("clip_low", clip_low)
+    """Logs of the bounds 1 - clip_low and 1 + clip_high on the ratio.
+
+    A clip_low of 1 puts the lower bound at 0, which no ratio passes; there is no bound
+    below that.
+    """
+    low = 1 - number("clip_low", clip_low, 0, 1)
     high = 1 + number("clip_high", clip_high)
     return math.log(low) if low > 0 else -math.inf, math.log(high)
 
@@ -82,7 +86,7 @@ def ppo_clip_loss(
         log_probs: unused here; all policy losses are called alike.
         log_ratio: log rho, from a ratio function.
         advantages: constants.
-        clip_low: the lower bound is 1 - clip_low.
+        clip_low: the lower bound is 1 - clip_low, in [0, 1]; 1 clips nothing.
         clip_high: the upper bound is 1 + clip_high (DAPO: 0.28, "clip-higher").
         dual_clip: c > 1, or None.
 
@@ -90,7 +94,8 @@ def ppo_clip_loss(
         Loss per token.
 
     Raises:
-        ValueError: shapes differ, not float, negative clip, dual_clip <= 1.
+        ValueError: shapes differ, not float, clip_low outside [0, 1], clip_high < 0,
+            dual_clip <= 1.
 
     Easy to break: rho > 1 + clip_high with A < 0 is not clipped.
 
@@ -143,14 +148,14 @@ def cispo_loss(
         log_probs: under the policy being trained.
         log_ratio: log rho, from a ratio function; carries no gradient here.
         advantages: constants.
-        clip_low: the lower bound is 1 - clip_low; None means none.
+        clip_low: the lower bound is 1 - clip_low, in [0, 1]; None means none, like 1.
         clip_high: the upper bound is 1 + clip_high.
 
     Returns:
         Loss per token.
 
     Raises:
-        ValueError: shapes differ, not float, negative clip.
+        ValueError: shapes differ, not float, clip_low outside [0, 1], clip_high < 0.
 
     Easy to break: the value depends on log pi, not on a ratio; do not plot it.
 
@@ -340,7 +345,8 @@ def corrected_clip_loss(
         Loss per token.
 
     Raises:
-        ValueError: shapes differ, not float, negative clip, cap <= 0.
+        ValueError: shapes differ, not float, clip_low outside [0, 1], clip_high < 0,
+            cap <= 0.
 
     Easy to break: w multiplies the clipped loss; inside the clip it would change rho.
 

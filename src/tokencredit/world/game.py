@@ -112,10 +112,11 @@ class Game:
         generator: torch.Generator,
         verdict: Verdict | None = None,
         measure: Mapping[str, Verdict] | None = None,
+        missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """Episodes on fresh instances; see `World`. The numbers are those of `play`."""
-        if verdict or measure:
-            raise ValueError("verdict, measure: a game pays its own reward")
+        if verdict or measure or missing != "refuse":
+            raise ValueError("verdict, measure, missing: a game pays its own reward")
         return play(
             policy,
             make_vec(self.id, num * group_size, **self.dials),

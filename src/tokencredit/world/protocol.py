@@ -41,13 +41,18 @@ class World(Protocol):
         generator: torch.Generator,
         verdict: Verdict | None = None,
         measure: Mapping[str, Verdict] | None = None,
+        missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """`group_size` rows for each of `num` fresh prompts (instances of a game).
+
+        `missing` comes only where a response without a verdict is left out: it has NaN
+        for a reward then.
 
         Returns:
             The batch with its rewards, and numbers per row: at least reward, success,
             length and truncated, and one per verdict in `measure`.
 
         Raises:
-            ValueError: a `verdict` or `measure` where the world pays its own rewards.
+            ValueError: a `verdict`, `measure` or `missing` where the world pays its
+                own rewards.
         """

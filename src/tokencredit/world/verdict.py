@@ -9,16 +9,24 @@ from dataclasses import replace
 import torch
 
 from tokencredit.batch import Batch
+from tokencredit.credit.groups import MISSING
+from tokencredit.tensors.checks import choice
 from tokencredit.tensors.masks import last_live
 from tokencredit.tensors.shapes import PerSequence, PerToken, TokenMask
 from tokencredit.world.rollout import texts
 from tokencredit.world.text import Vocabulary
 
-Verdict = Callable[[str, str], float]  # (prompt, response) -> a number
+# (prompt, response) -> a number; None or NaN if there is no verdict
+Verdict = Callable[[str, str], float | None]
 
 
 def score(
-    batch: Batch, task: Vocabulary, prompts: list[str], verdict: Verdict
+    batch: Batch,
+    task: Vocabulary,
+    prompts: list[str],
+    verdict: Verdict,
+    *,
+    missing: str = "refuse",
 ) -> PerSequence:
     """The verdict on each response 评分, one number per row.
 
@@ -27,21 +35,27 @@ def score(
         task: whose tokens they are.
         prompts: texts; row i answers ``prompts[batch.groups[i]]``.
         verdict: of a prompt and a response, both as text, EOS included.
+        missing: None and NaN are refused; "leave out" makes NaN of them, for
+            `group_relative`, `credit` and their like to leave out.
 
     Returns:
         Scores ``[B]``.
 
     Raises:
-        ValueError: a verdict that is not one finite number.
+        ValueError: a verdict that is not one finite number, or missing and refused.
     """
-    scores = []
+    scores, allowed = [], choice("missing", missing, MISSING) == "leave out"
     responses = texts(batch, task.vocabulary)
     for group, response in zip(batch.groups.tolist(), responses, strict=True):
         value = verdict(prompts[group], response)
+        if allowed and value is None:
+            value = math.nan
         try:
             scores.append(float(value))
         except (TypeError, ValueError, RuntimeError):
-            scores.append(math.nan)
+            scores.append(math.inf)
+        if allowed and math.isnan(scores[-1]):
+            continue
         if not math.isfinite(scores[-1]):
             raise ValueError(
                 f"the reward of {prompts[group]!r} -> {response!r} must be one finite "
@@ -51,7 +65,12 @@ def score(
 
 
 def reward(
-    batch: Batch, task, prompts: list[str], verdict: Verdict | None = None
+    batch: Batch,
+    task,
+    prompts: list[str],
+    verdict: Verdict | None = None,
+    *,
+    missing: str = "refuse",
 ) -> Batch:
     """The batch with its rewards 奖励: the verdict, on the last token of each response.
 
@@ -60,14 +79,15 @@ def reward(
         task: whose verdict it is.
         prompts: texts; row i answers ``prompts[batch.groups[i]]``.
         verdict: replaces the task's.
+        missing: what happens to a response without a verdict, see `score`.
 
     Returns:
         The batch with its rewards.
 
     Raises:
-        ValueError: a verdict that is not one finite number.
+        ValueError: a verdict that is not one finite number, or missing and refused.
     """
-    scores = score(batch, task, prompts, verdict or task.reward)
+    scores = score(batch, task, prompts, verdict or task.reward, missing=missing)
     return replace(batch, rewards=on_last_token(scores, batch.mask))
 
 

@@ -82,6 +82,7 @@ class Task(ABC):
         generator: torch.Generator,
         verdict: Verdict | None = None,
         measure: Mapping[str, Verdict] | None = None,
+        missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """Responses to fresh prompts, judged, and numbers per response; see `World`."""
         prompts = self.prompts(num, rng)
@@ -93,14 +94,21 @@ class Task(ABC):
             temperature=temperature,
             generator=generator,
         )
-        own = score(batch, self, prompts, self.reward)
-        scores = score(batch, self, prompts, verdict) if verdict else own
+
+        def judge(verdict):
+            return score(batch, self, prompts, verdict, missing=missing)
+
+        own = judge(self.reward)
+        scores = judge(verdict) if verdict else own
+        success = own >= self.max_reward
+        if own.isnan().any():
+            success = success.float().masked_fill(own.isnan(), torch.nan)
         metrics = {
             "reward": scores,
-            "success": own >= self.max_reward,
+            "success": success,
             "length": batch.mask.sum(1),
             "truncated": batch.truncated,
         }
         for name, count in (measure or {}).items():
-            metrics[name] = score(batch, self, prompts, count)
+            metrics[name] = judge(count)
         return replace(batch, rewards=on_last_token(scores, batch.mask)), metrics
