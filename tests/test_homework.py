@@ -3,20 +3,31 @@
 import atexit
 import contextlib
 import csv
+import inspect
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 
+import numpy as np
 import pytest
 import torch
 
 from coursebook.languages import foreign, pick
 from coursebook.pages import read_notebook
-from homework import exchange
+from homework import exchange, kinds
+from homework.grading import grade_student
+from homework.intake import Submission
+from homework.report import markdown
+from homework.sandbox import Sandbox
 from homework.source import has_homework, read_homework, student_notebook
 from homework.verify import verify
 from homework.words import SPOKEN
@@ -829,10 +840,9 @@ def test_nan_and_infinities_cross_in_tensors():
     "value",
     [
         object(),
-        iter([1]),
         lambda: 1,
-        {1, 2},
         1j,
+        itertools.repeat(1),
         torch.nn.Linear(1, 1),
         torch.ones(1).to_sparse(),
     ],
@@ -841,6 +851,147 @@ def test_nan_and_infinities_cross_in_tensors():
 def test_what_is_not_plain_data_does_not_cross(value):
     with pytest.raises(exchange.Unsendable):
         exchange.encode(value)
+
+
+class Sub(torch.Tensor):
+    """A subclass."""
+
+
+class Word(StrEnum):
+    """Text with a name."""
+
+    GOOD = "good"
+
+
+POINT = namedtuple("POINT", "x y")
+
+
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [
+        (OrderedDict(b=1, a=2), {"b": 1, "a": 2}),
+        (defaultdict(list, {1: [2]}), {1: [2]}),
+        (MappingProxyType({"a": 1}), {"a": 1}),
+        (POINT(1, 2.5), (1, 2.5)),
+        (torch.zeros(2, 3).shape, (2, 3)),
+        (map(abs, [-1, 2]), [1, 2]),
+        ((i for i in range(3)), [0, 1, 2]),
+        (range(3), [0, 1, 2]),
+        ({1: 2}.keys(), [1]),
+        ({1: 2}.values(), [2]),
+        (deque([1, 2]), [1, 2]),
+        ({3, 4}, {3, 4}),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (10**5000, 10**5000),
+        (-(2**63), -(2**63)),
+        (np.float64(0.1), 0.1),
+        (np.array([Fraction(1, 2), 1], dtype=object), [Fraction(1, 2), 1]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (np.str_("a"), "a"),
+        (Word.GOOD, "good"),
+        (torch.ones(2).as_subclass(Sub).sum(), torch.tensor(2.0)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_passes_at_home_arrives_as_its_content(value, arrives):
+    back = exchange.decode(json.loads(json.dumps(exchange.encode(value))))
+    assert back == arrives
+    if not isinstance(value, np.generic):
+        assert type(back) is type(arrives)
+
+
+def nested(depth: int) -> list:
+    found = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+ODD = {  # what `centred` returns: what its student is told
+    "10**5000": "检查没有通过|检查处理你的返回值时出错",
+    "10**(10**9)": "没有在限定时间内结束|太多内存",
+    "nested(10**5)": "list nested more than 100 deep",
+    "itertools.count()": "count of more than 1000000 items",
+    "bytearray(10)": "`bytearray`",
+    "'x' * 10**8": "value of 95 MB",
+}
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_what_is_returned_and_cannot_be_used_is_named(sample, value):
+    lines = inspect.getsource(nested).splitlines()
+    helper = "import itertools\n" + "\n".join(lines)
+    answer = f"{helper}\ndef centred(rewards, eps=1e-6):\n    return {value}\n"
+    said = told(submission(answer), *sample)
+    assert "os._exit" not in said
+    assert any(part in said for part in ODD[value].split("|")), said
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """The sample's homework and a sandbox for it."""
+    homework = read_homework(SAMPLE)
+    with Sandbox(5, ["torch"], [ROOT]) as sandbox:
+        yield homework, sandbox
+
+
+def told(notebook: dict, homework, sandbox, name: str = "a.ipynb") -> str:
+    """The feedback on one notebook."""
+    return markdown(grade_one(notebook, homework, sandbox, name), homework)
+
+
+def grade_one(notebook: dict, homework, sandbox, name: str = "a.ipynb"):
+    with tempfile.TemporaryDirectory() as folder:
+        save(Path(folder, name), notebook)
+        student = Submission("ada", "ada", [Path(folder, name)])
+        return grade_student(student, homework, sandbox)
+
+
+@pytest.mark.parametrize(
+    ("value", "model", "fits"),
+    [
+        ((1, 2), [1.0, 2.0], [1.0, 2.0]),
+        ([1, 2], (1.0, 2.0), (1.0, 2.0)),
+        (np.array([0.5, 1]), [0.0], [0.5, 1.0]),
+        (torch.tensor([[1, 2]]), [[0.5, 0.5]], [[1.0, 2.0]]),
+        (Fraction(1, 4), 3.0, 0.25),
+        (torch.tensor([2.0]), 3, 2),
+        (2.5, 3, 2.5),
+        (0.5, True, 0.5),
+        (np.bool_(True), False, True),
+        (1, False, True),
+        ({"a": (1,)}, {"a": [0.5]}, {"a": [1.0]}),
+        ({1, 2}, [1, 2], {1, 2}),
+        ("0.5", 0.5, "0.5"),
+        (None, 0.5, None),
+        (0.5, None, 0.5),
+        (float("nan"), 3, None),
+        (10**5000, 0.5, 10**5000),
+        ([1.0, 2.0], 0.5, [1.0, 2.0]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_value_takes_the_kind_of_the_published_answer(value, model, fits):
+    got = kinds.fit(value, model)
+    if fits is None and value != value:
+        assert got != got
+    else:
+        assert got == fits and type(got) is type(fits)
+
+
+def test_a_tensor_takes_dtype_and_keeps_numbers_shape_and_gradient():
+    leaf = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    model = torch.zeros(2)
+    got = kinds.fit(3 * leaf, model)
+    assert got.dtype == torch.float32
+    got.sum().backward()
+    assert leaf.grad.tolist() == [3, 3]
+    assert kinds.fit([leaf[0], 2.0], model).requires_grad
+    assert kinds.fit(torch.tensor([[5.0]]), torch.tensor(1.0)).shape == ()
+    assert kinds.fit(torch.ones(1, 2), model).shape == (1, 2)  # a wrong shape stays
+    half = torch.tensor([0.5, 1.0])
+    assert torch.equal(kinds.fit(half, torch.tensor([True, False])), half)
+    assert kinds.fit(half > 0.7, torch.tensor([True, False])).dtype == torch.bool
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,10 @@ def encode(value, leaves: list | None = None, depth: int = 0):
         return value
     if kind is float:
         return {"float": value.hex()}
+    if isinstance(value, str):  # an enum's member, numpy's text
+        return str.__str__(value)
+    if isinstance(value, int):
+        return encode(int.__int__(value))
     if kind is Fraction:
         return {"fraction": [hex(value.numerator), hex(value.denominator)]}
     if kind is torch.dtype and value in NAMES:

@@ -6,13 +6,18 @@ nothing of the course.
 """
 
 import math
-from collections import OrderedDict, deque, namedtuple
+from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
+from enum import Enum
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 
 import numpy
 import torch
+
+
+class Text(str):
+    """A subclass of str."""
 
 
 class Own(torch.Tensor):
@@ -130,6 +135,8 @@ VARIANTS = {
     "named tuple": pair,
     "OrderedDict": lambda v: OrderedDict(v) if type(v) is dict else None,
     "read-only dict": lambda v: MappingProxyType(v) if type(v) is dict else None,
+    "defaultdict": lambda v: defaultdict(int, v) if type(v) is dict else None,
+    "UserDict": lambda v: UserDict(v) if type(v) is dict else None,
     "fraction": inside(lambda v: Fraction(v) if is_number(v) else None),
     "numpy number": inside(lambda v: numpy.array(v)[()] if is_number(v) else None),
     "array of one number": inside(lambda v: numpy.array(v) if is_number(v) else None),
@@ -155,6 +162,10 @@ VARIANTS = {
     "0 and 1 for a bool": inside(lambda v: int(v) if type(v) is bool else None),
     "tensor of a bool": inside(lambda v: torch.tensor(v) if type(v) is bool else None),
     "numpy text": inside(lambda v: numpy.str_(v) if type(v) is str else None),
+    "subclass of text": inside(lambda v: Text(v) if type(v) is str else None),
+    "member of a text enum": inside(
+        lambda v: Enum("Word", {"word": v}, type=str).word if type(v) is str else None
+    ),
     "negative zero": inside(negative_zero),
     "float64": inside(double),
     "subclass of Tensor": inside(
@@ -190,7 +201,11 @@ class Callable:
         return self.function(*args, **kwargs)
 
 
-FORMS = {"callable object": Callable, "partial": partial}
+FORMS = {
+    "callable object": Callable,
+    "method": lambda function: Callable(function).__call__,
+    "partial": partial,
+}
 
 
 def told(name, answer):
