@@ -72,17 +72,86 @@ function measureAt(set, task, noise, draws) {
   return { seen, said, theta: list(run.theta.subarray(0, run.N)), gradient: list(run.exactGradient), feature: list(run.feature) };
 }
 
+// What response i of the batch says, told by the states it went through as well.
+function saidBy({ batch: b, tree }, i) {
+  const places = Array.from({ length: b.length[i] }, (_, t) => i * b.T + t);
+  const own = b.tokens[i].map((j) => j - i * b.T).join();
+  return [...places.map((j) => tree.words[b.token[j]] + b.state[j]), own].join(" ");
+}
+
+// How many responses some rounds drew for the batch, and how many were learned from.
+function learned(set, task, rounds) {
+  const run = new Run(grow(task), set, 3), update = run.update;
+  const seen = { drawn: 0, from: 0 };
+  run.update = function (rows) {
+    seen.drawn += rows.length;
+    seen.from += rows.filter((i) => this.batch.kept[i]).length;
+    return update.call(this, rows);
+  };
+  for (let i = 0; i < rounds; i++) run.step();
+  return seen;
+}
+
+// The cosines of fresh batches, after some iterations of a row whose loss is PPO's clip.
+function cosines(set, task, rounds, times) {
+  const run = new Run(grow(task), set, 3);
+  const plain = { ...set, row: { ...set.row, loss: { f: "ppo_clip_loss" } } };
+  run.turn(plain);
+  for (let i = 0; i < rounds; i++) run.step();
+  run.turn(set);
+  return run.resample(times);
+}
+
+// The colour of every box of the icicle: `leaves` by response, `inner` of the others.
+function icicleOf(set, task, q) {
+  globalThis.devicePixelRatio = 1;
+  const run = new Run(grow(task), set, 3), boxes = [];
+  const pen = {
+    setTransform() {}, clearRect() {}, fillText() {}, measureText: () => ({ width: 0 }),
+    fillRect() { boxes.push(this.fillStyle); },
+  };
+  const canvas = { clientWidth: 1e3, clientHeight: 1e9, getContext: () => pen };
+  const names = ["ink", "up", "down", "paper", "line", "wash"];
+  const ink = Object.fromEntries(names.map((name) => [name, name]));
+  const { prefixes, words } = run.tree, found = { leaves: {}, inner: [] };
+  const last = icicle(canvas, run, q, (x) => x, ink);
+  const said = last.map(({ s, a }) => [...prefixes[s], words[a]].join(""));
+  const ends = boxes.filter((one) => one !== "wash"); // a leaf is drawn as it is found
+  said.forEach((text, n) => (found.leaves[text] = ends[n]));
+  found.inner = boxes.filter((one) => one === "wash");
+  return found;
+}
+
+// The lines of the last group as they are drawn: look and words of the score.
+function groupOf(set, task) {
+  const lines = [];
+  for (let seed = 1; seed < 9; seed++) {
+    const run = new Run(grow(task), set, seed);
+    run.step();
+    state.prompt = run.batch.prompt[0];
+    if (state.prompt) continue;
+    const drawn = group(run).match(/pg-score (\w+)">([^<]*)</g), b = run.batch;
+    drawn.forEach((one, i) => {
+      const [, look, text] = one.match(/pg-score (\w+)">([^<]*)</);
+      const said = list(b.token.subarray(i * b.T, i * b.T + b.length[i]));
+      lines.push({ look, text, said: said.map((a) => run.tree.words[a]).join("") });
+    });
+  }
+  return lines;
+}
+
 // One round of sampling, with every response that was drawn, kept or not.
 function drawn(set, task, seed) {
   const run = new Run(grow(task), set, seed), all = [], say = run.say;
   run.refresh();
   run.say = function (i, q, group) {
     say.call(this, i, q, group);
-    all.push({ prompt: q, group, paid: this.batch.paid[i] });
+    all.push({ prompt: q, group, paid: this.batch.paid[i], said: saidBy(run, i) });
   };
   run.sample();
   const b = run.batch;
-  return { all, kept: list(b.paid.subarray(0, b.B)), groups: list(b.groups.subarray(0, b.B)), drawn: run.drawn, dead: run.dead };
+  const rows = Array.from({ length: b.B }, (_, i) => ({ said: saidBy(run, i) }));
+  return { all, rows, kept: list(b.paid.subarray(0, b.B)), groups: list(b.groups.subarray(0, b.B)), drawn: run.drawn, dead: run.dead };
 }
 
 // The exact reward of some runs after some iterations.

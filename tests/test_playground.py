@@ -33,7 +33,10 @@ ROOT = Path(__file__).parents[1]
 
 BATCHES, CLOSE = 300, 1e-12
 HARNESS = (ROOT / "tests/playground_harness.js").read_text("utf-8")
-SCRIPT = page.script(*page.ENGINE, "measure") + HARNESS
+VIEW = page.script("charts", "view")
+STUBS = "var document = { getElementById: () => null }; var state = { prompt: 0 };"
+STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], words: {} };"
+SCRIPT = page.script(*page.ENGINE, "measure") + STUBS + VIEW + HARNESS
 TASKS = page.task_data()
 PLAIN = {
     "prompts": 4,
@@ -177,9 +180,10 @@ def plain(batch: dict) -> dict:
 
 def by_torch(row, batch: dict) -> dict[str, torch.Tensor]:
     """Derivatives by autograd through the package's own stages."""
-    kept = torch.ones(batch["B"], dtype=torch.bool)
+    kept = batch["mask"].any(1)  # a row without a live token is no response
     if row.keep:
-        kept = row.keep(batch["rewards"].sum(1), batch["groups"])
+        there = batch["rewards"][kept].sum(1), batch["groups"][kept]
+        kept[kept.clone()] = row.keep(*there)
     x = {k: v[kept] if torch.is_tensor(v) else v for k, v in batch.items()}
     mask = x["mask"]
     rewards = tc.shaped_rewards(
@@ -273,16 +277,17 @@ FAULTS = [  # what is there, what is put in its place, and what must notice
     ("[d * d / 2, d]", "[d * d / 2, 1]", "GRPO, k2 in the loss"),
     ("b.old[j]) / tokens.length", "b.old[j]) / b.T", "GSPO"),
     ("Math.max(places.length - 1, 1) + 1e-8", "places.length + 1e-8", "PPO"),
-    ("(A > 0 && (all || ratio < high))", "(A > 0)", "BAPO, un-clipped"),
+    ("A > 0 && (all || ratio < high - NEAR)", "A > 0", "BAPO, un-clipped"),
     ('k.first === "high" ?', 'k.first === "low" ?', "BAPO, un-clipped"),
     ('k.first === "high" ?', 'k.first === "low" ?', "BAPO"),
-    ("positive / sum >= k.target - 1e-12", "positive / sum >= 0.6", "BAPO"),
+    ("positive / sum >= k.target - NEAR", "positive / sum >= 0.6", "BAPO"),
     ("of.get(groups[i]).squares > 0", "true", "DAPO"),
     ("Math.floor(keep * order.length)", "Math.ceil(keep * order.length)", "StarPO-S"),
     ("(max_length - cache - n) / cache", "(max_length - n) / cache", OVERLONG_ROW),
     ("rewards[j] -= row.kl_coef", "rewards[j] += row.kl_coef", "PPO, KL in the reward"),
     ('perRow === "max_length" ? maxLength : 1', "1", "Dr. GRPO"),
-    ("b.kept[i] && b.tokens[i].length", "b.kept[i]", "GRPO"),
+    ("everyone.filter((i) => b.tokens[i].length)", "everyone", "GRPO"),
+    ("let turns = b.last[i], ahead", "let turns = 0, ahead", "StarPO + turns"),
     ("slope[j] += row.kl_coef", "slope[j] -= row.kl_coef", "GRPO"),
     ("else rewards[end] += rewards[j], rewards[j] = 0;", "else;", "StarPO + turns"),
     ("-row.entropy_coef / (own * whole)", "-row.entropy_coef / whole", "StarPO"),
@@ -467,23 +472,88 @@ def test_the_optimizer_is_that_of_torch(v8, doubles, optimizer, max_norm):
     assert len(steps) == 12
 
 
+REFILLED = {
+    "DAPO": ALGORITHMS["DAPO"],
+    "StarPO-S": replace(ALGORITHMS["StarPO-S"], refill=True),
+    "a half": replace(
+        ALGORITHMS["StarPO-S"], keep=partial(tc.top_variance, keep=0.5), refill=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFILLED)
 @pytest.mark.parametrize("task", ["rare", "trap"])
-def test_a_batch_is_refilled_with_groups_that_can_teach(v8, task):
-    row = ALGORITHMS["DAPO"]
+def test_a_batch_is_refilled_by_the_filter_of_its_row(v8, task, name):
+    row = REFILLED[name]
     for seed in range(1, 9):
         seen = v8.call("drawn", setting(row, prompts=4), TASKS[task], seed)
         paid = torch.tensor([one["paid"] for one in seen["all"]]).double()
         groups = torch.tensor([one["group"] for one in seen["all"]])
-        want, rounds = [], 0
+        want, places, rounds = [], [], 0
         for start in range(0, len(paid), 32):  # whole rounds, until the batch is full
             assert len(want) < 32
             some = slice(start, start + 32)
-            want += paid[some][tc.dynamic_sampling(paid[some], groups[some])].tolist()
+            kept = row.keep(paid[some], groups[some])
+            want += paid[some][kept].tolist()
+            places += (start + kept.nonzero().flatten()).tolist()
             rounds += 1
         assert seen["kept"] == pytest.approx(want[:32])
+        assert seen["groups"] == groups[places[:32]].tolist()
+        assert [one["said"] for one in seen["rows"]] == [
+            seen["all"][place]["said"] for place in places[:32]
+        ]
         assert len(want) >= 32 or rounds == 3
         assert seen["drawn"] == 32 * rounds
-        assert seen["dead"] == pytest.approx(1 - len(want[:32]) / 32)
+        teach = tc.dynamic_sampling(paid[places[:32]], groups[places[:32]])
+        assert seen["dead"] == pytest.approx(1 - teach.sum().item() / 32)
+
+
+@pytest.mark.parametrize("name", REFILLED)
+def test_what_a_refilled_batch_holds_is_all_learned_from(v8, name):
+    """The filter has been applied; a second time it would keep a part of a part."""
+    seen = v8.call("learned", setting(REFILLED[name], prompts=8), TASKS["rare"], 4)
+    assert seen["from"] == seen["drawn"] > 0
+
+
+def test_where_sampler_and_trainer_agree_a_correction_changes_nothing(v8):
+    """Truncated importance sampling then has weight 1: the row is its parent."""
+    row = ALGORITHMS["GRPO + TIS"]
+    parent = replace(row, loss=ALGORITHMS["GRPO"].loss)
+    for task, dials in (RUNS[0], RUNS[2]):  # elsewhere the exact gradient is 0
+        found = [
+            v8.call("cosines", setting(one, **dials), TASKS[task], 5, 12)
+            for one in (row, parent)
+        ]
+        assert sum(x is not None for x in found[0]) > 6
+        assert found[0] == pytest.approx(found[1], nan_ok=True)
+
+
+def test_a_box_of_the_icicle_is_coloured_by_what_its_response_is(v8):
+    """Green for right, red for wrong and paid, grey for wrong; words are a wash."""
+    looks = set()
+    for name, task in WORDS.items():
+        for q, text in enumerate(task.texts):
+            seen = v8.call("icicleOf", setting(GRPO), TASKS[name], q)
+            assert sorted(seen["leaves"]) == sorted(task.tree.responses(task.words))
+            for response, look in seen["leaves"].items():
+                paid = task.paid(text, response) > 0
+                want = "up" if task.right(text, response) else "down"
+                assert look == (want if want == "up" or paid else "line"), response
+                looks.add(look)
+            assert set(seen["inner"]) <= {"wash"}
+    assert looks == {"up", "down", "line"}
+
+
+def test_a_response_in_the_last_group_is_ticked_only_if_it_is_right(v8):
+    ticks = set()
+    for name in ("hole", "rare"):
+        for line in v8.call("groupOf", setting(GRPO), TASKS[name], 0):
+            right = bool(WORDS[name].right(WORDS[name].texts[0], line["said"]))
+            paid = f"{WORDS[name].paid(WORDS[name].texts[0], line['said']):g}"
+            assert line["look"] == ("up" if right else "down")
+            assert line["text"] == f"{'✓' if right else '✗'} {paid}".replace("-", "−")
+            ticks.add((right, float(paid) > 0))
+    assert {(True, True), (False, True), (False, False)} <= ticks
 
 
 # ---- the tree: what is exact, and what is sampled ----
@@ -583,6 +653,7 @@ def test_a_response_is_said_as_often_as_its_probability(v8, name):
 
 
 # What is there, what is put in its place, and the test that must fail.
+TOP = ("rare", "StarPO-S")
 ENGINE_FAULTS = [
     ("1 - 0.999 ** this.moves", "1 - 0.99 ** this.moves", "optimizer", "adam", 0),
     ("max_norm / (this.norm + 1e-6)", "max_norm", "optimizer", "sgd", 0.01),
@@ -593,8 +664,16 @@ ENGINE_FAULTS = [
     ("b.sampler[j] = b.old[j];", "", "batch", "GRPO + TIS"),
     ("b.ref[j] = this.reference.log[k]", "b.ref[j] = b.old[j]", "batch", "GRPO"),
     ("= criticScale * theta[N + x]", "= theta[N + x]", "batch", "PPO"),
-    ("if (row.refill && (dead ||", "if (row.refill && (", "refills", "trap"),
-    ("B < full; round++", "round < 2; round++", "refills", "rare"),
+    ("filterOf(row)(b.paid, b.groups, drawn)", "() => true", "refills", "trap", "DAPO"),
+    ("B < full; round++", "round < 2; round++", "refills", "rare", "DAPO"),
+    ("filterOf(row)(b.paid,", "KEEP.dynamic_sampling({}, b.paid,", "refills", *TOP),
+    ("const each = x.length / num;", "const each = 1;", "refills", *TOP),
+    ("b.filtered = row.refill;", "b.filtered = false;", "once", "StarPO-S"),
+    ("if (LOSS[twin.set.row.loss.f].corrects) twin.readAgain();", "", "fresh"),
+    ("right[q][k] ? ink.up : paid[q][k] > 0", "paid[q][k] > 0", "icicle"),
+    ("paid[q][k] > 0 ? ink.down", "paid[q][k] > 0 ? ink.up", "icicle"),
+    ('b.right[i] ? "up" : "down"', 'b.paid[i] > 0 ? "up" : "down"', "ticks"),
+    ('b.right[i] ? "✓" : "✗"', 'b.paid[i] > 0 ? "✓" : "✗"', "ticks"),
     ("child[k] >= 0 ? worth[child[k]] : paid[q][k]", "paid[q][k]", "exact", "rare"),
     ("this.set.temperature;", "1;", "exact", "luck"),
     ("b.paid[i] = tree.paid[q]", "b.paid[i] = tree.right[q]", "batch", "GRPO"),
@@ -606,14 +685,20 @@ def test_a_fault_planted_in_the_engine_is_caught(doubles):
         "optimizer": test_the_optimizer_is_that_of_torch,
         "gradient": test_the_gradient_of_the_parameters_is_that_of_torch,
         "batch": test_a_batch_holds_what_the_policies_of_its_moment_say,
-        "refills": test_a_batch_is_refilled_with_groups_that_can_teach,
+        "refills": test_a_batch_is_refilled_by_the_filter_of_its_row,
+        "once": test_what_a_refilled_batch_holds_is_all_learned_from,
+        "fresh": test_where_sampler_and_trainer_agree_a_correction_changes_nothing,
+        "icicle": test_a_box_of_the_icicle_is_coloured_by_what_its_response_is,
+        "ticks": test_a_response_in_the_last_group_is_ticked_only_if_it_is_right,
         "exact": test_what_the_page_calls_exact_is_the_sum_over_all_responses,
     }
     engine, missed = V8(""), []
     for right, wrong, test, *rest in ENGINE_FAULTS:
         assert SCRIPT.count(right) == 1, right
         engine.load(script([], SCRIPT.replace(right, wrong)))
-        start = () if test == "refills" else (doubles,)
+        start = (
+            (doubles,) if test in ("optimizer", "gradient", "batch", "exact") else ()
+        )
         more = ("nothing",) if test == "exact" else ()
         try:
             notices[test](engine, *start, *rest, *more)

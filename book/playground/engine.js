@@ -135,21 +135,37 @@ class Run {
   sample() {
     const { set, batch: b } = this, { prompts, group_size, row } = set, P = this.tree.P;
     const full = prompts * group_size;
-    let B = 0, alive = 0;
+    let B = 0;
     for (let round = 0; round < (row.refill ? ROUNDS : 1) && B < full; round++) {
-      const first = (this.random() * P) | 0;
-      for (let g = 0; g < prompts; g++) {
-        const from = B;
-        for (let n = 0; n < group_size; n++) this.say(B++, (first + g) % P, round * prompts + g);
-        const group = b.paid.subarray(from, B);
-        const dead = group.every((one) => one === group[0]);
-        if (row.refill && (dead || from >= full)) B = from;
-        else alive += !dead;
+      const first = (this.random() * P) | 0, from = B, drawn = [];
+      for (let n = 0; n < full; n++, B++) {
+        const g = (n / group_size) | 0;
+        this.say(B, (first + g) % P, round * prompts + g);
+        drawn.push(B);
       }
       this.drawn += full;
+      if (!row.refill) continue;
+      const keep = filterOf(row)(b.paid, b.groups, drawn), kept = drawn.filter(keep);
+      kept.forEach((i, n) => this.move(i, from + n));
+      B = Math.min(from + kept.length, full);
     }
     b.B = B;
+    b.filtered = row.refill;
+    const all = Array.from({ length: B }, (_, i) => i), { of } = groupRewards(b.paid, b.groups, all);
+    const alive = [...of.values()].filter(({ squares }) => squares > 0).length;
     this.dead = 1 - alive / prompts; // places of the batch that teach nothing
+  }
+
+  // Response i takes place k.
+  move(i, k) {
+    const { batch: b } = this, num = b.tokens.length;
+    if (i === k) return;
+    for (const x of Object.values(b))
+      if (ArrayBuffer.isView(x)) {
+        const each = x.length / num;
+        x.copyWithin(k * each, i * each, (i + 1) * each);
+      }
+    b.tokens[k] = b.tokens[i].map((j) => j + (k - i) * b.T);
   }
 
   // One iteration: sample, credit, then the epochs. Measures first, so that the numbers

@@ -95,7 +95,7 @@ const ADVANTAGE = {
   }, { credit: "token", critic: true }),
   turn_gae: part({ gamma: 1, lam: 0.95, turn_gamma: 0.95 }, (k, b, members) => {
     for (const i of members) {
-      let turns = 0, ahead = 0;
+      let turns = b.last[i], ahead = 0; // beyond the end a turn would begin
       for (const j of backwards(b.tokens[i])) {
         if (b.ends[j]) {
           b.returns[j] = b.rewards[j] + k.turn_gamma * turns;
@@ -275,6 +275,10 @@ function missing(row) {
   return lack.map((what) => `${row.name}: ${what}`);
 }
 
+// Which of some responses a row learns from, given what each of them earned.
+const filterOf = (row) => (scores, groups, members) =>
+  row.keep ? KEEP[row.keep.f](dialsOf(KEEP, row.keep), scores, groups, members) : () => true;
+
 const hasCritic = (row) => ADVANTAGE[row.advantage.f].critic === true;
 
 // From rewards to one advantage per token, as `shaped_rewards`, `token_advantages` and
@@ -289,10 +293,10 @@ function credit(row, b) {
   };
   for (const i of everyone) b.scores[i] = total(b.tokens[i]);
   advantages.fill(0);
-  const keep = row.keep
-    ? KEEP[row.keep.f](dialsOf(KEEP, row.keep), b.scores, b.groups, everyone)
-    : () => true;
-  const members = everyone.filter((i) => (b.kept[i] = +keep(i)));
+  const responses = everyone.filter((i) => b.tokens[i].length); // the others are none
+  const keep = b.filtered ? () => true : filterOf(row)(b.scores, b.groups, responses);
+  b.kept.fill(0);
+  const members = responses.filter((i) => (b.kept[i] = +keep(i)));
 
   for (const i of members) { // what the row adds to the rewards
     const tokens = b.tokens[i];

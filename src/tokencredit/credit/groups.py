@@ -91,9 +91,9 @@ def only_finite(rewards: Tensor, missing: str):
             + describe(rewards)
         )
     place = int(bad.nonzero()[0])
-    switch = "; missing='leave out' leaves a NaN out" if missing == "refuse" else ""
+    hint = "; missing='leave out' is for NaN" if rewards[place].isnan() else ""
     raise ValueError(
-        f"rewards must be finite{switch}; got {rewards[place].item()} at [{place}] of "
+        f"rewards must be finite{hint}; got {rewards[place].item()} at [{place}] of "
         + describe(rewards)
     )
 

@@ -14,9 +14,7 @@ import sys
 
 import yaml
 
-from tokencredit.algorithm import Algorithm
-from tokencredit.algorithms import ALGORITHMS
-from tokencredit.tensors.checks import choice
+from tokencredit.algorithm import Algorithm, named
 from tokencredit.weight.losses import dppo_loss
 
 TRIED = """\
@@ -25,18 +23,18 @@ advantage equal plain torch. Not run: a whole training, for which verl needs GPU
 vLLM or SGLang. The sizes are placeholders."""
 
 
-def name_in_verl(row: Algorithm) -> str:
+def name_in_verl(row: Algorithm | str) -> str:
     """What an algorithm is called in verl's registries."""
-    return f"tokencredit {row.name}"
+    return f"tokencredit {named(row).name}"
 
 
-def recipe(row: Algorithm) -> dict:
+def recipe(row: Algorithm | str) -> dict:
     """The configuration of an algorithm for `verl.trainer.main_ppo`, as nested dicts.
 
-    >>> from tokencredit import ALGORITHMS
-    >>> recipe(ALGORITHMS["Dr. GRPO"])["actor_rollout_ref"]["actor"]["loss_agg_mode"]
+    >>> recipe("Dr. GRPO")["actor_rollout_ref"]["actor"]["loss_agg_mode"]
     'seq-mean-token-sum-norm'
     """
+    row = named(row)
     actor = {
         "policy_loss": {"loss_mode": name_in_verl(row)},
         "loss_agg_mode": row.aggregation,  # of KL and entropy; the loss has its own
@@ -90,9 +88,9 @@ def recipe(row: Algorithm) -> dict:
     return made
 
 
-def left_out(row: Algorithm) -> list[str]:
+def left_out(row: Algorithm | str) -> list[str]:
     """What of an algorithm verl's registries have no place for, in words."""
-    lines = []
+    row, lines = named(row), []
     if row.keep is not None:
         lines.append("its filter; verl's is algorithm.filter_groups")
     if row.length_penalty is not None:
@@ -104,8 +102,9 @@ def left_out(row: Algorithm) -> list[str]:
     return lines
 
 
-def text(row: Algorithm) -> str:
+def text(row: Algorithm | str) -> str:
     """The recipe as a YAML file, with its caveats at the top."""
+    row = named(row)
     notes = [f"{row.name} ({row.paper}) in verl 0.9.1.", *TRIED.splitlines()]
     notes += [f"Left out: {line}." for line in left_out(row)]
     head = "".join(f"# {line}\n" for line in notes)
@@ -116,7 +115,7 @@ def main(argv: list[str] | None = None):
     """Print one recipe."""
     argv = sys.argv[1:] if argv is None else argv
     try:
-        row = ALGORITHMS[choice("algorithm", " ".join(argv), ALGORITHMS)]
+        row = named(" ".join(argv))
     except ValueError as error:
         sys.exit(f"tokencredit.engines.recipes: {error}")
     print(text(row), end="")

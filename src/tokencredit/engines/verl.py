@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from verl.trainer.ppo.core_algos import register_adv_est, register_policy_loss
 
-from tokencredit.algorithm import Algorithm, policy_loss, token_advantages
+from tokencredit.algorithm import Algorithm, named, policy_loss, token_advantages
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.engines.recipes import name_in_verl
 from tokencredit.tensors.masks import masked_whiten
@@ -29,7 +29,7 @@ COUNTED = {"tokens": "batch_num_tokens", "sequences": "global_batch_size"}
 """verl's counts of an optimizer step, over micro-batches and ranks."""
 
 
-def bring(row: Algorithm):
+def bring(row: Algorithm | str):
     """Register an algorithm with verl 登记到 verl: its loss and, without a critic, A.
 
     An advantage with a critic is verl's own (`algorithm.adv_estimator=gae`): a
@@ -41,6 +41,7 @@ def bring(row: Algorithm):
             aggregation divides by a constant; a clip range chosen per step on less than
             the whole step.
     """
+    row = named(row)
     bare = replace(row, kl_coef=0.0, entropy_coef=0.0)
     rule = AGGREGATIONS[row.aggregation]
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tokencredit.algorithm import Algorithm
+from tokencredit.algorithm import Algorithm, named
 from tokencredit.batch import Batch, join
 from tokencredit.credit.groups import MISSING
 from tokencredit.diagnostics import group_reward_std, zero_variance_share
@@ -22,7 +22,7 @@ from tokencredit.world.verdict import Verdict
 def collect(
     sampler: nn.Module,
     world: World,
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     dials: Dials,
     rng: np.random.Generator,
     generator: torch.Generator,
@@ -51,6 +51,7 @@ def collect(
     Raises:
         ValueError: see `rollout`, `score` and `Game.sample`.
     """
+    algorithm = named(algorithm)
     full = dials.prompts * dials.group_size
     kept, sampled = [], []
     judge = {"verdict": verdict, "measure": measure}

@@ -11,6 +11,7 @@ from torch import Tensor
 from trl import GRPOConfig, GRPOTrainer
 
 from tokencredit.algorithm import Algorithm, policy_loss, token_advantages
+from tokencredit.algorithm import named as by_name
 from tokencredit.weight.aggregate import AGGREGATIONS
 
 
@@ -18,8 +19,9 @@ class RowTrainer(GRPOTrainer):
     """TRL's trainer with the loss of an entry of ALGORITHMS.
 
     Args:
-        algorithm: its loss, ratio, clip range, entropy bonus and aggregation are used,
-            and its KL where TRL keeps a reference (beta > 0). None: TRL's own loss.
+        algorithm: an entry of ALGORITHMS or its name; its loss, ratio, clip range,
+            entropy bonus and aggregation are used, and its KL where TRL keeps a
+            reference (beta > 0). None: TRL's own loss.
 
     Advantages are TRL's (`scale_rewards` of its configuration), except that an
     algorithm with credit per turn judges turns itself, by the `rewards` per token that
@@ -34,7 +36,8 @@ class RowTrainer(GRPOTrainer):
             correction on, whose weights would be lost.
     """
 
-    def __init__(self, *args, algorithm: Algorithm | None, **kwargs):
+    def __init__(self, *args, algorithm: Algorithm | str | None, **kwargs):
+        algorithm = None if algorithm is None else by_name(algorithm)
         super().__init__(*args, **kwargs)
         self.algorithm = algorithm
         if algorithm is None:
