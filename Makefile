@@ -32,7 +32,7 @@ check: $(READY)  ## format, lint, parity, tests without a browser
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile \
 	  --no-loadscope-reorder -m "not browser and ($(WHICH))"
 
-test: check browser  ## with the pages, and the notebooks as on the oldest CPU
+test: check browser  ## with the pages, and the notebooks on this CPU and as on the oldest
 	$(BIN)/python book/site.py --clean
 	$(BIN)/python book/check_pages.py
 	@$(MAKE) -j2 -Otarget kernel browsed  # together they fill two cores
@@ -41,7 +41,7 @@ test-all:  ## with the tests that are marked slow: before a release
 	@$(MAKE) test WHICH="slow or not slow"
 
 kernel: $(READY)
-	$(BIN)/python tests/cpus.py --kernels sse --threads 1
+	$(BIN)/python tests/cpus.py --kernels native sse --threads 1
 
 browsed: $(READY)
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal tests/test_*_browser.py \

@@ -2,11 +2,14 @@
 stored numbers, under several kernels.
 
     python tests/cpus.py                    every kernel of this CPU, 1 and 2 threads
-    python tests/cpus.py --kernels sse --threads 1
+    python tests/cpus.py --kernels native sse --threads 1
 
 A kernel is a choice of instructions that OpenBLAS, MKL, oneDNN, PyTorch and numpy all
-obey, as they would on an older machine. Printed is a table: kernel, threads, cells and
-tests that were compared, and how many differ; then what differs.
+obey, as they would on an older machine. In "native" nothing is chosen: each takes the
+newest that the CPU has, AVX512_BF16 and AMX included. "other" stands for CPUs that are
+not at hand: it is native with last bits changed on purpose (`last_bits`). Printed is a
+table: kernel, threads, cells and tests that were compared, and how many differ; then
+what differs.
 """
 
 import argparse
@@ -24,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NUMBERS = ("test_golden.py", "test_agent_figures.py", "test_environments.py")
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
 NBVAL += ["--nbval-sanitize-with", "tests/sanitize.cfg"]
+FREE = ("native", "other")  # kernels that choose no instructions
 # name: (OpenBLAS, MKL, oneDNN, PyTorch, what numpy calls the first it must not use)
 KERNELS = {
     "sse": ("Nehalem", "SSE4_2", "SSE41", "default", "X86_V3"),
@@ -31,6 +35,7 @@ KERNELS = {
     "avx2": ("Haswell", "AVX2", "AVX2", "avx2", "X86_V4"),
     "avx512": ("SkylakeX", "AVX512", "AVX512_CORE", "avx512", ""),
 }
+NAMES = [FREE[0], *KERNELS, FREE[1]]
 # On the CPUs of another maker MKL obeys this alone; the mathematical library of C has
 # its own switch, for exp and log.
 OLD = {
@@ -42,6 +47,14 @@ NEEDS = {"sse": "SSE42", "avx": "AVX", "avx2": "AVX2", "avx512": "AVX512_SKX"}
 
 def settings(kernel: str, threads: int) -> dict[str, str]:
     """Return the environment in which everything obeys a kernel."""
+    count = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return chosen(kernel) | dict.fromkeys(count, str(threads))
+
+
+def chosen(kernel: str) -> dict[str, str]:
+    """Return the variables that choose a kernel; none of them is set in a free one."""
+    if kernel in FREE:
+        return {}
     openblas, mkl, onednn, torch, first = KERNELS[kernel]
     unused = __cpu_dispatch__[__cpu_dispatch__.index(first) :] if first else []
     old = OLD if torch == "default" else {}
@@ -51,25 +64,32 @@ def settings(kernel: str, threads: int) -> dict[str, str]:
         "DNNL_MAX_CPU_ISA": onednn,
         "ATEN_CPU_CAPABILITY": torch,
         "NPY_DISABLE_CPU_FEATURES": " ".join(f for f in unused if __cpu_features__[f]),
-        "OMP_NUM_THREADS": str(threads),
-        "MKL_NUM_THREADS": str(threads),
-        "OPENBLAS_NUM_THREADS": str(threads),
     }
 
 
 def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
     """Return how many cells and tests were compared, and what differs."""
-    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers)]
-        command += ["--dist", "loadfile", f"--junit-xml={report.name}", *NBVAL]
+        command += ["--dist", "loadfile", f"--junit-xml={report}", *NBVAL]
         command += ["chapters", *(f"tests/{name}" for name in NUMBERS)]
-        env = os.environ | settings(kernel, threads)
+        forced = {name for one in KERNELS for name in chosen(one)}
+        env = {name: value for name, value in os.environ.items() if name not in forced}
+        env |= settings(kernel, threads)
+        if kernel == "other":
+            command += ["-p", "last_bits"]
+            start = Path(folder, "profile_default", "startup", "last_bits.py")
+            start.parent.mkdir(parents=True)
+            start.write_text("import last_bits")
+            path = [str(ROOT / "tests"), *filter(None, [env.get("PYTHONPATH")])]
+            env |= {"IPYTHONDIR": folder, "PYTHONPATH": os.pathsep.join(path)}
         done = subprocess.run(
             command, cwd=ROOT, env=env, capture_output=True, text=True
         )
         if done.returncode > 1:  # pytest itself did not come to its end
             sys.exit(f"cpus: {kernel}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-        cases = list(ElementTree.parse(report.name).iter("testcase"))
+        cases = list(ElementTree.parse(report).iter("testcase"))
     wrong = [
         f"{case.get('classname')}::{case.get('name')}"
         for case in cases
@@ -82,14 +102,14 @@ def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=[*KERNELS])
+    parser.add_argument("--kernels", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args(argv)
     differ = []
     print(f"{'kernel':8} {'threads':>7} {'compared':>9} {'differ':>7} {'seconds':>8}")
     for kernel in args.kernels:
-        if not __cpu_features__.get(NEEDS[kernel]):
+        if kernel in NEEDS and not __cpu_features__.get(NEEDS[kernel]):
             print(f"{kernel:8} this CPU has no such instructions")
             continue
         for threads in args.threads:
