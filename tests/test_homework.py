@@ -21,8 +21,10 @@ import numpy as np
 import pytest
 import torch
 
+from coursebook import marks
+from coursebook.code_cells import in_language
 from coursebook.languages import foreign, pick
-from coursebook.pages import read_notebook
+from coursebook.pages import is_solution, one_language, read_notebook, tags
 from homework import exchange, kinds
 from homework.grading import grade_student
 from homework.intake import Submission
@@ -688,6 +690,72 @@ def test_the_student_notebook_shows_one_language_and_no_solution(path, lang):
     code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
     for cell in code:
         compile("".join(cell["source"]), cell["id"], "exec")
+
+
+def without_tags(path: Path) -> dict:
+    """A chapter whose graded cells have lost their tags, as by a wrong merge."""
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"].pop("tags", None)
+    return notebook
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lang", SPOKEN)
+def test_metadata_alone_hide_solutions_and_held_back_checks(path, lang, tmp_path):
+    bare = without_tags(path)
+    homework = read_homework(path)
+    held = [c for e in homework.exercises for c in e.checks if c.hidden]
+    page = one_language(bare, lang, keep_places=True)
+    assert len(page["cells"]) == len(bare["cells"])
+    download = one_language(bare, lang)
+    for notebook in (page, download):
+        text = "\n".join(
+            cell["source"]
+            for cell in notebook["cells"]
+            if "nbgrader" in cell["metadata"]
+        )
+        for check in held:
+            assert in_language(check.source, lang).strip() not in text
+        solutions = [c for c in notebook["cells"] if is_solution(c)]
+        assert len(solutions) == len(homework.exercises)
+        for cell in solutions:
+            assert "hide-cell" in tags(cell)
+            assert cell["metadata"]["jupyter"]["source_hidden"] is True
+    for check in held:
+        cell = cell_of(page, check.id)
+        assert (
+            not cell["source"] and not cell["outputs"] and "remove-cell" in tags(cell)
+        )
+        assert check.id not in json.dumps(download)
+    tagged = one_language(json.loads(path.read_text("utf-8")), lang, keep_places=True)
+    for mine, theirs in zip(page["cells"], tagged["cells"], strict=True):
+        if is_solution(mine) or "remove-cell" in tags(mine):
+            assert mine["source"] == theirs["source"] and set(tags(mine)) == set(
+                tags(theirs)
+            )
+    (tmp_path / path.name).write_text(json.dumps(bare), "utf-8")
+    assert student_notebook(tmp_path / path.name, lang) == student_notebook(path, lang)
+
+
+def test_held_back_checks_beside_public_ones_go_alone():
+    source = (
+        "assert a == 1\n### BEGIN HIDDEN TESTS\nassert a == 7\n### END HIDDEN TESTS\n"
+    )
+    meta = {"nbgrader": {"grade": True, "grade_id": "a-check"}}
+    cell = {"cell_type": "code", "metadata": meta, "source": source, "outputs": []}
+    for places in (True, False):
+        (shown,) = one_language({"cells": [cell]}, "en", keep_places=places)["cells"]
+        assert shown["source"] == "assert a == 1"
+
+
+@pytest.mark.parametrize("marker", ["SOLUTION", "HIDDEN TESTS"])
+def test_a_marker_without_metadata_is_refused(marker):
+    source = f"### BEGIN {marker}\nx = 1\n### END {marker}"
+    cell = {"cell_type": "code", "metadata": {}, "source": source}
+    (said,) = marks.problems({"cells": [cell]})
+    assert f"would be shown: {marker} without nbgrader's" in said
 
 
 @pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)

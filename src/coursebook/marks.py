@@ -40,6 +40,10 @@ def problems(notebook: dict) -> Iterator[str]:
     known = labels(notebook)
     for n, cell in enumerate(notebook["cells"], 1):
         place, text = f"cell {n} ({cell.get('id', 'no id')})", pages.text_of(cell)
+        graded = pages.as_dict(cell["metadata"].get("nbgrader"))
+        for marker, key in (("SOLUTION", "solution"), ("HIDDEN TESTS", "grade")):
+            if f"### BEGIN {marker}" in text and not graded.get(key):
+                yield f"{place} would be shown: {marker} without nbgrader's {key!r}"
         for label in holds(cell):
             if label not in known:
                 yield f"{place} holds {label!r}, which labels no equation here"

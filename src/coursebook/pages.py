@@ -17,6 +17,9 @@ from coursebook.languages import SOURCE, pick
 MARKERS = re.compile(
     r"^[ \t]*### (?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS)[ \t]*\n?", re.M
 )
+HIDDEN = re.compile(
+    r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS *\n?", re.M | re.S
+)
 FOLDED = {  # what the line says behind which a cell's content is folded
     "solution": "参考答案 | Solution",
     "hide-cell": "代码与输出 | Code and output",
@@ -97,27 +100,56 @@ def one_language(notebook: dict, lang: str, *, keep_places: bool = False) -> dic
     """Return the notebook in one language.
 
     Other languages' cells go; with `keep_places` they stay as empty cells, so that a
-    warning still names the cell's number. Homework marker lines go, and a figure's
-    alternative text and caption become those of the language.
+    warning still names the cell's number. So do held-back checks; solutions are folded,
+    whatever the tags of either: nbgrader's metadata say what they are. Homework marker
+    lines go, and a figure's alternative text and caption become those of the language.
     """
     out = copy.deepcopy(notebook)
     cells = []
     for cell in out["cells"]:
-        if language_of(cell) in (None, lang):
+        shown = language_of(cell) in (None, lang)
+        if shown and not is_held_back(cell):
             cells.append(_localise(cell, lang))
         elif keep_places:
-            cells.append(cell | {"source": ""})
+            empty = {"outputs": []} if cell["cell_type"] == "code" else {}
+            if shown:
+                cell["metadata"]["tags"] = with_tag(cell, "remove-cell")
+            cells.append(cell | {"source": ""} | empty)
     out["cells"] = cells
     return out
+
+
+def is_solution(cell: dict) -> bool:
+    """Whether a cell holds the published answer to an exercise."""
+    return bool(as_dict(as_dict(cell.get("metadata")).get("nbgrader")).get("solution"))
+
+
+def without_hidden(cell: dict) -> str:
+    """Return a cell's source without the checks that are held back."""
+    graded = as_dict(as_dict(cell.get("metadata")).get("nbgrader")).get("grade")
+    return HIDDEN.sub("", text_of(cell)) if graded else text_of(cell)
+
+
+def is_held_back(cell: dict) -> bool:
+    """Whether a cell holds held-back checks and nothing else."""
+    left = without_hidden(cell)
+    return not left.strip() and left != text_of(cell)
+
+
+def with_tag(cell: dict, tag: str) -> list[str]:
+    return tags(cell) if tag in tags(cell) else [*tags(cell), tag]
 
 
 def _localise(cell: dict, lang: str) -> dict:
     meta = cell["metadata"]
     if cell["cell_type"] == "code":
-        source = MARKERS.sub("", text_of(cell)).rstrip("\n")
+        source = MARKERS.sub("", without_hidden(cell)).rstrip("\n")
         cell["source"] = in_language(source, lang)
         meta["tags"] = [*tags(cell), *(SHOWN[t] for t in tags(cell) if t in SHOWN)]
-    kinds = ["solution"] if meta.get("nbgrader", {}).get("solution") else []
+        if is_solution(cell):
+            meta["tags"] = with_tag(cell, "hide-cell")
+            meta["jupyter"] = as_dict(meta.get("jupyter")) | {"source_hidden": True}
+    kinds = ["solution"] if is_solution(cell) else []
     kinds += [tag for tag in tags(cell) if tag in FOLDED]
     render = {}
     if kinds:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coursebook.code_cells import in_language, tree
 from coursebook.pages import (
+    HIDDEN,
     MARKERS,
     NotebookError,
     as_dict,
@@ -23,9 +24,6 @@ from homework.words import WORDS
 EXERCISE_LINE = re.compile(r"^#\s*exercise:\s*([\w-]+)(?:\s+points=([\d.]+))?", re.M)
 SOLUTION = re.compile(
     r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION *\n?", re.M | re.S
-)
-HIDDEN = re.compile(
-    r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS *\n?", re.M | re.S
 )
 
 
