@@ -2,7 +2,7 @@
 
     python book/measure_explorers.py [--steps N] [NAME ...]
 
-Per figure: joint states, CPU seconds to build it cold and warm, bytes of its page
+Per figure: joint states, CPU seconds to build it, bytes of its page
 element and of its stored output, and in headless Chromium the time from a key to the
 painted change, the script's own time per step, interaction to next paint with a CPU six
 times slower, axe-core violations, its height on a phone, and what is too wide.
@@ -11,7 +11,6 @@ times slower, axe-core violations, its height on a phone, and what is too wide.
 import argparse
 import gzip
 import json
-import os
 import statistics
 import tempfile
 import time
@@ -75,11 +74,9 @@ def measure(name: str, browser, steps: int) -> dict:
     figure = explore(name)
     row = {"figure": name, "states": sum(1 for _ in figure.states)}
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder
-        for key in ("cold s", "warm s"):
-            began = time.process_time()
-            html = {k: page_html(figure.module, k, "one") for k in LANGUAGES}
-            row[key] = round(time.process_time() - began, 2)
+        began = time.process_time()
+        html = {k: page_html(figure.module, k, "one") for k in LANGUAGES}
+        row["build s"] = round(time.process_time() - began, 2)
         row["gz"] = max(map(size, html.values()))
         bundle, metadata = figure._repr_mimebundle_()
         bundle.pop("application/vnd.jupyter.widget-view+json")

@@ -341,48 +341,12 @@ def test_a_figure_without_dials_is_a_picture_without_a_script():
     assert picture(still).startswith(PNG)
 
 
-def test_the_cache_is_keyed_by_every_file_of_the_package(tmp_path, monkeypatch):
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("")
-        (tmp_path / name / "figure.py").write_text(
-            "from explorer_example import FIGURE"
-        )
-    monkeypatch.syspath_prepend(tmp_path)
-    keys = [pages.cache_key(f"{name}.figure") for name in ("one", "two")]
-    assert keys[0] == keys[1]
-    (tmp_path / "one" / "other.py").write_text("1")
-    pages.cache_key.cache_clear()
-    assert pages.cache_key("one.figure") != keys[1]
-
-
-def test_a_second_build_draws_nothing_and_a_torn_file_is_drawn_again(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_an_element_has_ids_of_its_own_and_a_language_of_the_book():
     module = "tokencredit.figures.group_rewards"
-    first, other = (pages.page_html(module, lang, "uid1") for lang in ("zh", "en"))
-    assert sorted(file.name for file in tmp_path.rglob("*.json")) == [
-        f"{module}.en.json",
-        f"{module}.zh.json",
-    ]
-    with monkeypatch.context() as nothing:
-        nothing.setattr(pages, "page", None)
-        assert pages.page_html(module, "zh", "uid1") == first
-        again = pages.page_html(module, "en", "uid2")
-        assert again == other.replace("uid1", "uid2") != other
-    (file,) = tmp_path.rglob("*.zh.json")
-    file.write_text("torn")
-    assert pages.page_html(module, "zh", "uid1") == first
+    first, again = (pages.page_html(module, "zh", uid) for uid in ("uid1", "uid2"))
+    assert again == first.replace("uid1", "uid2") != first
     with pytest.raises(FigureError, match="language is one of"):
         pages.page_html(module, "fr", "one")
-
-
-def test_what_is_drawn_while_the_package_is_edited_is_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(pages, "BEGAN", 0.0)  # every file is newer
-    pages.page_html("tokencredit.figures.group_rewards", "zh", "one")
-    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_changed_number_changes_the_stored_text():

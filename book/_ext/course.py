@@ -186,8 +186,7 @@ class CourseMap(Generated):
     Folded under it are the chapters in the order in which they are read.
     """
 
-    def run(self) -> list[nodes.Node]:
-        self.depends_on(self.root / "book" / "course.yml")
+    def made(self) -> list[nodes.Node]:
         lang, found = self.config.edition, addresses(self.env)
 
         def links(arrow: str) -> str:
@@ -243,12 +242,10 @@ class CoursePlan(Generated):
     """Tables for courses of so many weeks: chapters, minutes to read, exercises."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(self.root / "book" / "course.yml")
         found = {pages.chapter_number(path.name): path for path in self.chapters()}
         rows = [row for row in plan(self.root) if row["number"] in found]
         counts = {}
         for number, path in found.items():
-            self.depends_on(path)
             counts[number] = exercises(pages.read_notebook(path))
         text = []
         for weeks in sorted({weeks for row in rows for weeks in row.get("weeks", ())}):

@@ -18,6 +18,7 @@ from sphinx.util import logging
 
 from coursebook import pages
 from coursebook.languages import LANGUAGES, pick
+from coursebook.sources import forget, relisted  # from now on it notes what is read
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,8 @@ def setup(app: Sphinx) -> dict:
         app.add_config_value(jupyter_book_only, None, "")
     app.connect("config-inited", localise_config, priority=950)  # after the toc is read
     app.connect("source-read", keep_language)
+    app.connect("env-get-outdated", relisted)
+    app.connect("env-purge-doc", forget)
     app.add_transform(EnglishAnchors)
     app.connect("env-get-updated", number_by_chapter, priority=900)
     app.connect("html-page-context", add_links)

@@ -22,8 +22,7 @@ from sphinx.application import Sphinx
 
 from coursebook.pages import slug
 from tokencredit.figures import STAGES
-from tokencredit.lab import experiment, per_seed, responses, results, where
-from tokencredit.lab.store import path_of, said_in
+from tokencredit.lab import per_seed, responses, results, where
 
 EXHIBITS = Path(__file__).parents[1] / "errata"
 WORDS = {
@@ -174,9 +173,7 @@ def index(rooms: dict[str, dict], lang: str) -> str:
 class ErrataIndex(Generated):
     """Links to all rooms, by the arrow of the thread on which the mistake lies."""
 
-    def run(self) -> list[nodes.Node]:
-        for path in EXHIBITS.iterdir():
-            self.depends_on(path)
+    def made(self) -> list[nodes.Node]:
         html = index(exhibits(), self.config.edition)
         return [nodes.raw("", html, format="html")]
 
@@ -186,7 +183,6 @@ class ErrataExhibits(Generated):
 
     def room(self, name: str, exhibit: dict, lang: str) -> str:
         """Return one room as Markdown."""
-        self.depends_on(EXHIBITS / f"{name}.py")
         codes = {
             f"{part}_code": inspect.getsource(exhibit[part]).strip()
             for part in ("wrong", "law", "right")
@@ -194,10 +190,8 @@ class ErrataExhibits(Generated):
         words = WORDS[lang] | exhibit["WORDS"][lang]
         shown = {"shown": exhibit["SHOWN"], "responses": "", "runs": ""}
         if run := exhibit.get("LEARNED"):
-            self.depends_on(said_in(path_of(experiment("hacks"))))
             shown["responses"] = learned(run, words)
         if curves := exhibit.get("TRAINED"):
-            self.depends_on(path_of(experiment("mistakes")))
             shown["runs"] = trained(curves, words)
         return ROOM.format(**words | shown | codes)
 

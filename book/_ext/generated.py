@@ -4,7 +4,6 @@ A generated page is a short ``.md`` page that ends in one such directive; the fa
 stay in the one place where they are kept, and nothing generated is committed.
 """
 
-import inspect
 from html import escape
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from coursebook.languages import SOURCE, pick
 from coursebook.pages import headings, slug
+from coursebook.sources import depend, noting, sources
 
 ON_PAGE = "本页内容 | On this page"
 
@@ -26,7 +26,14 @@ class Generated(SphinxDirective):
         raise NotImplementedError
 
     def run(self) -> list[nodes.Node]:
-        self.depends_on(inspect.getfile(type(self)))
+        maker = f"{type(self).__module__}.{type(self).__name__}"
+        with noting(maker):
+            made = self.made()
+        depend(self.env, sources(type(self).__module__, maker))
+        return made
+
+    def made(self) -> list[nodes.Node]:
+        """Return the nodes; the page depends on what is read for them."""
         english = headings(self.markdown(SOURCE))
         before = sum("slug" in s for s in self.state.document.findall(nodes.section))
         titles = editions.titles[self.env.docname]
@@ -49,7 +56,7 @@ class Generated(SphinxDirective):
         return [path for path in notebooks if f"chapters/{path.stem}" in found]
 
     def depends_on(self, path: Path | str) -> None:
-        """Rebuild the page when `path` changes."""
+        """Rebuild the page when `path` changes, though nobody read it here."""
         self.env.note_dependency(str(path))
 
 

@@ -4,7 +4,7 @@ from cards import anchor
 from generated import Generated, jumps, table
 from sphinx.application import Sphinx
 
-from coursebook.glossary import FILES, read
+from coursebook.glossary import read
 from coursebook.languages import LANGUAGES, pick
 
 LETTERS = {
@@ -18,7 +18,6 @@ class GlossaryTables(Generated):
     """One table per group: term in each language, symbol, name in code, meaning."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(FILES[0])
         others = [other for other in LANGUAGES if other != lang]
         text = []
         for group in read()["groups"]:
@@ -41,7 +40,6 @@ class GlossaryJumps(Generated):
     """Links to the groups, and to the page's own section."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(FILES[0])
         titles = [group["title"] for group in read()["groups"]]
         return jumps([*titles, LETTERS], lang)
 

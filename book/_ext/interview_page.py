@@ -58,11 +58,9 @@ class InterviewBank(Generated):
     """The questions of all chapters with folded answers, each with its chapter."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(self.root / "book" / "course.yml")
         names = {row["number"]: escape(row[lang]) for row in plan(self.root)}
         bank: dict[str, list[str]] = {level: [] for level in LEVELS}
         for path in self.chapters():
-            self.depends_on(path)
             notebook = json.loads(path.read_text(encoding="utf-8"))
             number, english = chapter_number(path.name), questions(notebook, SOURCE)
             for n, (level, question, answer) in enumerate(questions(notebook, lang)):
@@ -85,8 +83,7 @@ class InterviewBank(Generated):
 class BankTools(Generated):
     """Filters, a random question and the score; shown by the script."""
 
-    def run(self) -> list[nodes.Node]:
-        self.depends_on(self.root / "book" / "course.yml")
+    def made(self) -> list[nodes.Node]:
         lang, numbers = (
             self.config.edition,
             [chapter_number(p.name) for p in self.chapters()],

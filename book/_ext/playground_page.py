@@ -190,7 +190,7 @@ def label(what: dict, words: dict) -> str:
 class Playground(Generated):
     """The page's own part."""
 
-    def run(self) -> list[nodes.Node]:
+    def made(self) -> list[nodes.Node]:
         for path in FOLDER.iterdir():
             self.depends_on(path)
         html = page_html(self.config.edition, "../chapters/")

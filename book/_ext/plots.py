@@ -13,9 +13,11 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from coursebook.languages import SOURCE
+from coursebook.sources import depend, sources
 from tokencredit.figures import inline_svg
 
-WORDS = yaml.safe_load((Path(__file__).parents[1] / "plots.yml").read_text("utf-8"))
+FILE = Path(__file__).parents[1] / "plots.yml"
+WORDS = yaml.safe_load(FILE.read_text("utf-8"))
 
 
 class InlinePlots(SphinxPostTransform):
@@ -27,7 +29,7 @@ class InlinePlots(SphinxPostTransform):
     def run(self, **kwargs) -> None:
         language = self.config.edition
         words = {said[SOURCE]: said.get(language, said[SOURCE]) for said in WORDS}
-        images = [i for i in self.document.findall(nodes.image) if self.is_plot(i)]
+        images = plots(self.document)
         for number, image in enumerate(images, 1):
             svg = Path(self.env.srcdir, image["uri"].lstrip("/"))
             label = image.get("alt", "")
@@ -35,14 +37,26 @@ class InlinePlots(SphinxPostTransform):
             html = inline_svg(text, label, f"plot-{number}", words)
             image.replace_self(nodes.raw(text=html, format="html"))
 
-    @staticmethod
-    def is_plot(image: nodes.image) -> bool:
-        parent = image.parent
-        while parent is not None and "cell_output" not in parent.get("classes", []):
-            parent = parent.parent
-        return parent is not None and image["uri"].endswith(".svg")
+
+def plots(document: nodes.document) -> list[nodes.image]:
+    """Return the images that are SVG outputs of cells."""
+
+    def in_output(node: nodes.Node) -> bool:
+        while node is not None and "cell_output" not in node.get("classes", []):
+            node = node.parent
+        return node is not None
+
+    images = document.findall(nodes.image)
+    return [i for i in images if i["uri"].endswith(".svg") and in_output(i)]
+
+
+def note_words(app: Sphinx, document: nodes.document) -> None:
+    """Make a page with plots depend on their words and on how they are inlined."""
+    if plots(document):
+        depend(app.env, [str(FILE), *sources(inline_svg.__module__)])
 
 
 def setup(app: Sphinx) -> dict:
+    app.connect("doctree-read", note_words)
     app.add_post_transform(InlinePlots)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,7 +65,7 @@ class AuthorYear(Alpha):
 class Filter(Generated):
     """A field that leaves the works with all of its words; shown by its script."""
 
-    def run(self) -> list[nodes.Node]:
+    def made(self) -> list[nodes.Node]:
         says = pick(WORDS["filter"], self.config.edition)
         field = f'<input type="search" hidden placeholder="{says}" aria-label="{says}">'
         html = f'<div class="reference-filter">{field}{FILTER}</div>'

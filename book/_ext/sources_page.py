@@ -60,10 +60,7 @@ class SourcesTables(Generated):
     """One section per note."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(SOURCES)
         chapters = {chapter_number(path.name): path for path in self.chapters()}
-        for path in chapters.values():
-            self.depends_on(path)
         rooms, text = exhibits(), []
         for note in read():
             rows = []

@@ -7,7 +7,7 @@ from course import exercises
 from docutils import nodes
 from generated import Generated
 from interview_page import QUESTION
-from playground_page import FOLDER, stories
+from playground_page import stories
 from sphinx.application import Sphinx
 
 from coursebook import pages
@@ -62,7 +62,7 @@ def link(way: tuple[str, str, str], counts: dict, lang: str, sign: str = "") -> 
 class StartReading(Generated):
     """The first chapter, as a button under the introduction."""
 
-    def run(self) -> list[nodes.Node]:
+    def made(self) -> list[nodes.Node]:
         chapters = [path.stem for path in self.chapters()]
         counts = {
             "first": f"../chapters/{chapters[0]}",
@@ -78,17 +78,14 @@ class StartReading(Generated):
 class Doors(Generated):
     """Four links: to prepare, to debug, to teach, to try."""
 
-    def run(self) -> list[nodes.Node]:
+    def made(self) -> list[nodes.Node]:
         lang, counts = self.config.edition, {"questions": 0, "exercises": 0}
         for path in self.chapters():
-            self.depends_on(path)
             notebook = json.loads(path.read_text(encoding="utf-8"))
             texts = [text for tag, text in pages.pieces(notebook) if tag == SOURCE]
             counts["questions"] += len(QUESTION.findall("\n\n".join(texts)))
             counts["exercises"] += exercises(notebook)
         symptoms = self.root / "book" / "symptoms.md"
-        self.depends_on(symptoms)
-        self.depends_on(FOLDER / "stories.yml")
         heads = [
             level
             for tag, text in pages.pieces(symptoms.read_text(encoding="utf-8"))

@@ -7,7 +7,6 @@ quantity once it is chosen, as the rest of the page does; a style sheet does tha
 ``symptoms.js`` adds a filter by words.
 """
 
-import inspect
 import math
 from collections import Counter
 from html import escape
@@ -20,11 +19,9 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-import tokencredit
 from coursebook.languages import pick
 from tokencredit import DIAGNOSTICS
-from tokencredit.lab import experiment, phenomena
-from tokencredit.lab.store import path_of
+from tokencredit.lab import phenomena
 
 log = logging.getLogger(__name__)
 WORDS = {"zh": ("正常", "症状", "："), "en": ("Healthy", "Symptom", ": ")}
@@ -237,9 +234,6 @@ class PhenomenaTable(Generated):
     """What shows on *fill the signs*, from the lab's store."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(inspect.getfile(phenomena))
-        for name in {one.experiment for one in phenomena.PHENOMENA}:
-            self.depends_on(path_of(experiment(name)))
         return phenomena.phenomena_table(lang)
 
 
@@ -247,7 +241,6 @@ class DiagnosticsList(Generated):
     """One entry per diagnostic: function, formula, healthy range, symptom."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(inspect.getfile(tokencredit.diagnostics))
         healthy, symptom, colon = WORDS[lang]
         return "\n".join(
             f"`{name}`\n"

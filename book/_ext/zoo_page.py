@@ -5,7 +5,6 @@ of; a matrix shows all of it at one look. A click on either shows the source. Un
 stand the fields that each algorithm changes, and folded those that it keeps.
 """
 
-import inspect
 from dataclasses import fields
 from functools import cache, partial
 from html import escape
@@ -16,7 +15,6 @@ from docutils import nodes
 from generated import Generated, table
 from sphinx.application import Sphinx
 
-import tokencredit
 from coursebook.languages import pick
 from coursebook.pages import slug
 from tokencredit import ALGORITHMS, Algorithm
@@ -144,10 +142,7 @@ def matrix(names: dict, lang: str) -> str:
 class ZooOverview(Generated):
     """The family tree and the matrix."""
 
-    def run(self) -> list[nodes.Node]:
-        self.depends_on(inspect.getfile(tokencredit.algorithms))
-        self.depends_on(NAMES)
-        self.depends_on(SAID)
+    def made(self) -> list[nodes.Node]:
         lang, names = self.config.edition, yaml.safe_load(NAMES.read_text("utf-8"))
         html = (
             f'<p class="zoo-title">{pick(WORDS["tree"], lang)}</p>'
@@ -162,9 +157,6 @@ class ZooTables(Generated):
     """One section per algorithm: what it changes, and folded what it keeps."""
 
     def markdown(self, lang: str) -> str:
-        self.depends_on(inspect.getfile(tokencredit.algorithms))
-        self.depends_on(NAMES)
-        self.depends_on(SAID)
         words, text = yaml.safe_load(NAMES.read_text(encoding="utf-8")), []
         head, fold = pick(WORDS["head"], lang).split("/"), pick(WORDS["fold"], lang)
         for row in ALGORITHMS.values():

@@ -5,6 +5,7 @@ pages       notebooks and Markdown pages: which text belongs to which language
 code_cells  a code cell whose strings and comments keep one language
 typography  Chinese punctuation
 glossary    the terms of the course by their id
+sources     the files that a part of a page is made from
 marks       what an author marks for the reader: setup, checked, predict, holds
 parity      python -m coursebook.parity: do all languages say the same thing?
 notebooks   python -m coursebook.notebooks: stored outputs in step with the code

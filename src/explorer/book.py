@@ -11,24 +11,28 @@ The plug-in is found by its entry point; it turns the reference in an output's m
 into HTML in the language of the edition, without running the notebook.
 """
 
-from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
 from sphinx.addnodes import only
 from sphinx.util.docutils import SphinxDirective
 
-from explorer.page import SHEETS, STATIC, package_folder, page_html
+from coursebook.sources import depend, sources
+from explorer.page import SHEETS, STATIC, page_html
 from explorer.tokens import Strip, Strips
 from explorer.tree import h, html
 
 
 def figure_html(env, module: str, uid: str) -> str:
     """The element of a figure in the language of the edition."""
-    for home in (package_folder(module), Path(__file__).parent):
-        for file in home.rglob("*.py"):
-            env.note_dependency(str(file))  # a changed package, a changed page
-    return page_html(module, env.config.language[:2], uid)
+    text = page_html(module, env.config.language[:2], uid)
+    note(env, module)
+    return text
+
+
+def note(env, module: str) -> None:
+    """Draw the page again when a file changes that its figure is made from."""
+    depend(env, sources(module) + sources(__name__))
 
 
 class FigureRenderer:
@@ -50,6 +54,7 @@ class FigureRenderer:
             uid = f"{module.rpartition('.')[2].replace('_', '-')}-{data.cell_index}"
             text = figure_html(env, module, uid)
         else:
+            note(env, Strip.__module__)
             strips = [Strip(**s) for s in reference["strips"]]
             tree = Strips(**reference | {"strips": strips}).tree(
                 env.config.language[:2]

@@ -1,16 +1,10 @@
-"""A figure as an element of a static page in one language, cached between builds."""
+"""A figure as an element of a static page in one language."""
 
-import hashlib
 import json
-import os
-import sys
-import tempfile
-import time
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+from coursebook.sources import noting
 from explorer.drawing import Dial, Drawing, is_a, load
 from explorer.record import encode, record
 from explorer.tree import h, html, subscripts
@@ -20,10 +14,6 @@ UID = "EXPLORERID"
 """Stands for the beginning of a figure's ids until it is put into a page."""
 STATIC = Path(__file__).parent / "static"
 SHEETS = ("colors.css", "signs.css", "explorer.css")
-COMPUTES = ("numpy", "torch")
-"""What may change the numbers of a drawing without a change in its own package."""
-BEGAN = time.time()
-"""What is written later may not be what this process has loaded."""
 
 
 def page(figure: Drawing, language: str) -> str:
@@ -176,63 +166,13 @@ def control(dial: Dial, L: Language, says: str) -> Element:
     return h("div", play, slider, cls="ex-time")
 
 
-def sources(module: str) -> dict[Path, Path]:
-    """The files of the package a figure stands in and of this one, with their roots."""
-    homes = sorted({package_folder(module), Path(__file__).parent})
-    return {file: home for home in homes for file in sorted(home.rglob("*.py"))}
-
-
-@cache
-def cache_key(module: str) -> str:
-    """A hash of the package a figure stands in, of this one, and of what computes."""
-    digest = hashlib.sha256()
-    for name in COMPUTES:
-        try:
-            digest.update(f"{name} {version(name)}\n".encode())
-        except PackageNotFoundError:
-            digest.update(f"no {name}\n".encode())
-    for file, home in sources(module).items():
-        digest.update(file.relative_to(home).as_posix().encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def package_folder(module: str) -> Path:
-    """The folder of the whole package that a module stands in."""
-    load(module)
-    top = sys.modules[module.partition(".")[0]]
-    return Path(top.__file__).parent
-
-
 def page_html(module: str, language: str, uid: str) -> str:
     """The element of a module's figure in one language; its ids begin with `uid`.
-
-    Drawn when the package has changed since the last build, else read from the cache
-    (``$XDG_CACHE_HOME/explorer``, by default in ``~/.cache``). While somebody edits the
-    package nothing is kept: what is drawn then may be older than the files.
 
     Raises:
         FigureError: no such language, or a figure that cannot be drawn.
     """
     if language not in LANGUAGES:
         raise FigureError(f"language is one of {LANGUAGES}, got {language!r}")
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    file = Path(home) / "explorer" / f"{module}.{language}.json"
-    try:
-        stored = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        stored = {}
-    if stored.get("key") != cache_key(module):
-        stored = {"key": cache_key(module), "page": page(load(module), language)}
-        if max(source.stat().st_mtime for source in sources(module)) < BEGAN:
-            _keep(file, stored)
-    return stored["page"].replace(UID, uid)
-
-
-def _keep(file: Path, stored: dict) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=file.parent, delete=False
-    ) as out:
-        json.dump(stored, out, ensure_ascii=False)
-    os.replace(out.name, file)
+    with noting(module):
+        return page(load(module), language).replace(UID, uid)
