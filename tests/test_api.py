@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from api_page import TREE, ApiReference, public
+import yaml
+from api_page import TREE, ApiReference, plain_prose, public
 
 from coursebook.languages import LANGUAGES
 
-PACKAGE = Path(__file__).parents[1] / "src" / "tokencredit"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "tokencredit"
 
 
 class Page(ApiReference):
@@ -47,3 +49,44 @@ def test_the_sections_are_the_folders_in_the_order_of_the_arrows():
     parts = {path.stem for path in PACKAGE.iterdir() if path.name[0] != "_"}
     assert set(TREE) == parts
     assert "gae" in public()["credit"] and "read" in public()["training"]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory) -> str:
+    """The page as text, set by Sphinx with the settings of the book."""
+    from sphinx.application import Sphinx
+
+    book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    book = book["sphinx"]["config"]
+    settings = {k: v for k, v in book.items() if k.startswith("autodoc_")}
+    used = [name for name in book["extensions"] if name.startswith("sphinx.ext.")]
+    source = tmp_path_factory.mktemp("api")
+    blocks = re.findall(r"```{eval-rst}\n(.*?)```", Page().markdown("en"), re.S)
+    (source / "index.rst").write_text("\n".join(["API", "===", *blocks]), "utf-8")
+    app = Sphinx(
+        source,
+        None,
+        source / "_out",
+        source / "_trees",
+        "text",
+        confoverrides=settings | {"extensions": used},
+        status=None,
+        warning=None,
+    )
+    app.add_config_value("edition", "en", "env")
+    app.connect("autodoc-process-docstring", plain_prose, priority=400)
+    app.build()
+    return (source / "_out/index.txt").read_text(encoding="utf-8")
+
+
+def test_a_default_is_shown_as_the_code_says_it_on_every_machine(words):
+    assert "tokencredit.lab.results(" in words and "store=STORE" in words
+    own = [
+        str(ROOT),
+        str(Path.home()),
+        "PosixPath",
+        "WindowsPath",
+        "<function",
+        " at 0x",
+    ]
+    assert [text for text in own if text in words] == []

@@ -569,7 +569,7 @@ def test_lengths_stand_on_the_device_of_the_batch():
 
 
 def test_groups_stay_apart_when_batches_are_joined_whatever_their_ids():
-    one, two = hand_made([1.0, 0.0], [0, 1]), hand_made([1.0, 0.0, 2.0], [-3, 0, -3])
+    one, two = hand_made([1.0, 0.0], [0, 1]), hand_made([1.0, 0.0, 2.0], [-1, 0, -1])
     groups = join([one, two, one]).groups.tolist()
     assert groups[:2] == [0, 1]
     assert groups[2] == groups[4] != groups[3]

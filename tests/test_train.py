@@ -54,11 +54,64 @@ def numbers(history):
     return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
 
 
+HEATS = pytest.mark.parametrize("temperature", [1.0, 0.6, 1.7])
+
+
+@HEATS
 @pytest.mark.parametrize("size", [None, 1, 3])
-def test_before_the_first_update_the_reference_thinks_as_the_sampler(policy, size):
-    dials = replace(SMALL, steps=1, micro_size=size)
+def test_before_the_first_update_the_reference_thinks_as_the_sampler(
+    policy, size, temperature
+):
+    dials = replace(SMALL, steps=1, micro_size=size, temperature=temperature)
     (row,) = train(policy, CHAIN, "GRPO", dials=dials)
     assert abs(row["ref_kl"]) < 1e-4
+
+
+def by_definition(policy, batch, temperature):
+    """log softmax of the logits over the temperature, token by token."""
+    logits = policy(batch.tokens[:, :-1])[0].detach() / temperature
+    chosen = logits.log_softmax(-1).gather(2, batch.tokens[:, 1:, None])[..., 0]
+    return torch.where(batch.mask, torch.nn.functional.pad(chosen, (1, 0)), 0)
+
+
+@HEATS
+def test_the_reference_is_read_at_the_temperature_of_sampling(policy, temperature):
+    """Another policy than the sampler's: nothing agrees by chance."""
+    torch.manual_seed(1)
+    reference = Policy(14, context=19, width=16, heads=2)
+    seen = []
+
+    def loss(log_ratio, advantages, ref_log_probs, mask):
+        seen.append((ref_log_probs, mask))
+        return -advantages * log_ratio.exp()
+
+    row = replace(ALGORITHMS["GRPO"], loss=loss)
+    dials = replace(SMALL, temperature=temperature)
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    batch, _ = collect(policy, CHAIN, row, dials, rng, generator)
+    wanted = by_definition(reference, batch, temperature)
+    got = credit(row, batch, reference, temperature=temperature).ref_log_probs
+    torch.testing.assert_close(got, wanted, rtol=0, atol=1e-5)
+    train(policy, CHAIN, row, dials=replace(dials, steps=1), reference=reference)
+    used, mask = seen[0]  # the rows have been shuffled
+    used = torch.where(mask, used, 0).sum(1).sort().values
+    torch.testing.assert_close(used, wanted.sum(1).sort().values, rtol=0, atol=1e-4)
+
+
+@HEATS
+def test_the_trainer_reads_its_own_at_the_temperature_of_sampling(policy, temperature):
+    """Then a correction for the sampler, which is the trainer here, has weight 1."""
+    seen = []
+
+    def loss(log_ratio, advantages, old_log_probs, sampler_log_probs, mask):
+        seen.append((old_log_probs - sampler_log_probs)[mask])
+        return -advantages * log_ratio.exp()
+
+    row = replace(ALGORITHMS["GRPO + TIS"], loss=loss)
+    dials = replace(SMALL, steps=1, temperature=temperature)
+    (line,) = train(policy, CHAIN, row, dials=dials)
+    assert seen[0].numel() and seen[0].abs().max() < 1e-5
+    assert line["kl"] == pytest.approx(0, abs=1e-9) and abs(line["ref_kl"]) < 1e-4
 
 
 def test_warm_up_learns_the_same_whatever_rows_are_read_together():
