@@ -73,7 +73,9 @@ THREE = {"log_probs": TOKEN, "log_ratio": TOKEN, "advantages": TOKEN}
 RATIO = {"log_probs": TOKEN, "old_log_probs": TOKEN, "mask": MASK}
 GROUPED = {"rewards": ROW, "groups": GROUPS}
 GAE = {"rewards": REWARDS, "values": TOKEN, "mask": MASK}
-CLIPS = {"clip_low": (-0.1,), "clip_high": (-0.1,)}
+NATS = {"clip_low": (-0.1,), "clip_high": (-0.1,)}
+CLIPS = NATS | {"clip_low": (-0.1, 1.1)}  # no bound on a ratio lies below 0
+SWITCH = {"missing": ("skip", None, 0, True)}
 
 CALLS = {
     "response_mask": Call(
@@ -103,9 +105,12 @@ CALLS = {
         {"max_length": POSITIVE, "cache": (0, -1, 11)},
         result="other",
     ),
-    "dynamic_sampling": Call(tc.dynamic_sampling, GROUPED, result="other"),
+    "dynamic_sampling": Call(tc.dynamic_sampling, GROUPED, bad=SWITCH, result="other"),
     "top_variance": Call(
-        tc.top_variance, GROUPED, bad={"keep": (0, -0.1, 1.1)}, result="other"
+        tc.top_variance,
+        GROUPED,
+        bad={"keep": (0, -0.1, 1.1)} | SWITCH,
+        result="other",
     ),
     "discounted_return": Call(
         tc.discounted_return,
@@ -121,21 +126,22 @@ CALLS = {
     ),
     "turn_gae": Call(
         tc.turn_gae,
-        GAE | {"turn_ends": ENDS},
+        GAE | {"turn_ends": ENDS, "last_values": ROW},
         bad={"gamma": UNIT, "lam": UNIT, "turn_gamma": UNIT},
+        optional=("last_values",),
     ),
     "group_turns": Call(
         tc.group_turns,
         {"rewards": REWARDS, "mask": MASK, "turn_ends": ENDS, "groups": GROUPS},
-        bad={"eps": (-1e-6,), "scale": (1, "yes")},
+        bad={"eps": (-1e-6,), "scale": (1, "yes")} | SWITCH,
     ),
     "group_relative": Call(
         tc.group_relative,
         GROUPED,
-        bad={"eps": (-1e-6,), "scale": (1, "yes")},
+        bad={"eps": (-1e-6,), "scale": (1, "yes")} | SWITCH,
         result="row",
     ),
-    "leave_one_out": Call(tc.leave_one_out, GROUPED, result="row"),
+    "leave_one_out": Call(tc.leave_one_out, GROUPED, bad=SWITCH, result="row"),
     "token_log_ratio": Call(tc.token_log_ratio, RATIO, grad=("log_probs",)),
     "sequence_log_ratio": Call(tc.sequence_log_ratio, RATIO, grad=("log_probs",)),
     "reinforce_loss": Call(tc.reinforce_loss, THREE, grad=("log_probs",)),
@@ -149,7 +155,7 @@ CALLS = {
     "gmpo_loss": Call(
         tc.gmpo_loss,
         {"log_ratio": TOKEN, "advantages": TOKEN, "mask": MASK},
-        bad=CLIPS,
+        bad=NATS,
         grad=("log_ratio",),
     ),
     "sapo_loss": Call(
@@ -227,6 +233,7 @@ CALLS = {
         tc.token_advantages,
         {"rewards": REWARDS, "mask": MASK, "groups": GROUPS},
         {"algorithm": tc.ALGORITHMS["GRPO"]},
+        SWITCH,
     ),
     "policy_loss": Call(
         tc.policy_loss,
@@ -279,8 +286,10 @@ CALLS = {
         {"values": TOKEN, "returns": TOKEN, "mask": MASK},
         result="scalar",
     ),
-    "group_reward_std": Call(tc.group_reward_std, GROUPED, result="scalar"),
-    "zero_variance_share": Call(tc.zero_variance_share, GROUPED, result="scalar"),
+    "group_reward_std": Call(tc.group_reward_std, GROUPED, bad=SWITCH, result="scalar"),
+    "zero_variance_share": Call(
+        tc.zero_variance_share, GROUPED, bad=SWITCH, result="scalar"
+    ),
 }
 # soft_overlong alone takes lengths; give them as a token tensor that is never negative
 CALLS["soft_overlong"] = replace(

@@ -25,7 +25,7 @@ NOT_NUMBERS = (
     1j,
     torch.tensor([1.0, 2]),
 )
-WORDS = ("eos_id", "scale", "how", "estimator", "low", "high", "max_length")
+WORDS = ("eos_id", "scale", "how", "estimator", "low", "high", "max_length", "missing")
 NUMBERS = {
     (name, arg) for name, arg, _ in DIALS if arg not in WORDS or name == "soft_overlong"
 }

@@ -1,4 +1,4 @@
-"""API.md's rules for every function, run over every function.
+"""The rules that hold for every function, run over every function.
 
 Each test below runs for every public function, every aggregation rule, every KL
 estimator and every row of ALGORITHMS that it applies to.
