@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 WHICH  ?= not slow
 
 .PHONY: help book site test test-all check cpus pdf epub pages bench engines engines-verl \
-        new-chapter exit-door browser kernel browsed clean
+        python new-chapter exit-door browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
 
@@ -73,6 +73,9 @@ engines-verl:  ## the plugin for verl, on the CPU, in an environment of its own
 	@.venv-verl/bin/pip install --quiet --no-deps verl==0.9.1 -e .
 	RAY_AUTH_MODE=disabled .venv-verl/bin/python -m pytest -q -s -W default --noconftest \
 	  tests/engines_verl.py
+
+python: $(READY)  ## the browser's Python of the exercises, anew (maintainers; needs npm)
+	$(BIN)/python -m homework.practice.vendor
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
 	$(BIN)/python -m coursebook.notebooks new $(NAME)

@@ -30,8 +30,10 @@ import jinja2
 import yaml
 
 from coursebook.languages import LANGUAGES, pick
+from homework.practice.page import write_runtime
 
 FILES = ("pyproject.toml", "setup.py", "README.md", "book/glossary.yml")  # of a wheel
+PRACTICE = "practice"  # one Python for the exercises of all editions
 ROOM = 200 * 2**20  # bytes that a build may need
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,6 +50,7 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
             sphinx["config"][key] = value
     sphinx["config"]["edition_links"] = {other: f"../{other}/" for other in editions}
     sphinx["config"]["made"] = made(root)
+    sphinx["config"]["practice_home"] = f"../{PRACTICE}/"
     # This file lies elsewhere than _config.yml, against which its paths are meant.
     extensions = sphinx["local_extensions"]
     sphinx["local_extensions"] = {k: str(root / v) for k, v in extensions.items()}
@@ -130,6 +133,7 @@ def _build(root: Path, out: Path, clean: bool) -> int:
         ignore = shutil.ignore_patterns(".buildinfo", "objects.inv", ".doctrees")
         shutil.copytree(html, out / lang, ignore=ignore)
         mark.unlink()
+    write_runtime(out / PRACTICE)
     for old in out.glob("*.whl"):
         old.unlink()
     pack(out)
