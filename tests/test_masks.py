@@ -98,3 +98,15 @@ def test_whitening_has_the_right_gradient():
     x = torch.randn(3, 4, dtype=F64, requires_grad=True)
     mask = torch.rand(3, 4) < 0.7
     assert torch.autograd.gradcheck(lambda x: masked_whiten(x, mask), x)
+
+
+@pytest.mark.parametrize(
+    "dtype, unit", [(torch.float64, 1e200), (torch.float32, 1e25), (torch.float64, 1.0)]
+)
+def test_whitening_has_no_unit(dtype, unit):
+    """Squares beyond the dtype too: 1e200 is whitened as 1 is."""
+    x = torch.tensor([[1.0, 2.0, 4.0, 9.0]], dtype=dtype)
+    mask = torch.tensor([[True, True, True, False]])
+    got = masked_whiten((x * unit).requires_grad_(), mask, eps=0)
+    torch.testing.assert_close(got, masked_whiten(x, mask, eps=0))
+    got.sum().backward()

@@ -475,21 +475,17 @@ def only_finite(algorithm: Algorithm, loss: PerToken, x: Mapping, mask: TokenMas
 
     A NaN that came in is left to show, and so is a ratio too large for its dtype.
     """
-    with torch.no_grad():
-        for name in (
-            "log_probs",
-            "old_log_probs",
-            "ref_log_probs",
-            "sampler_log_probs",
-        ):
-            values = x.get(name)
-            if values is None or values.shape != mask.shape:
-                continue
-            bad = mask & values.isinf() & ~loss.isfinite()
-            if bad.any():
-                row, column = bad.nonzero()[0].tolist()
-                raise ValueError(
-                    f"{name} must be finite where {algorithm.name} looks at them; got "
-                    f"{values[row, column].item()} at [{row}, {column}]: the policy "
-                    "gives that token no probability, so leave it out of the mask"
-                )
+    wrong = mask & ~loss.detach().isfinite()
+    if not wrong.any():
+        return
+    for name in ("log_probs", "old_log_probs", "ref_log_probs", "sampler_log_probs"):
+        values = x.get(name)
+        if getattr(values, "shape", None) != mask.shape:
+            continue
+        if (bad := wrong & values.isinf()).any():
+            row, column = bad.nonzero()[0].tolist()
+            raise ValueError(
+                f"{name} must be finite where {algorithm.name} looks at them; got "
+                f"{values[row, column].item()} at [{row}, {column}]: that token has no "
+                "probability, so leave it out of the mask"
+            )

@@ -114,7 +114,12 @@ def masked_whiten(x: PerToken, mask: TokenMask, *, eps: float = 1e-8) -> PerToke
     live = x[mask]
     live = live - live[:1].detach()  # equal tokens become exactly 0
     centred = live - live.mean()
-    var = centred.square().sum() / max(live.numel() - 1, 1)
+    rest = max(live.numel() - 1, 1)
+    var = centred.square().sum() / rest
+    if var.isinf():  # a square is beyond the dtype: in units of the largest deviation
+        unit = centred.detach().abs().max()
+        centred, eps = centred / unit, eps / unit / unit
+        var = centred.square().sum() / rest
     scale = torch.where(var + eps > 0, var + eps, 1).sqrt()
     return torch.zeros_like(x).masked_scatter(mask, centred / scale)
 
