@@ -1,6 +1,7 @@
 """Every kind of submission comes out right, and none stops the class."""
 
 import atexit
+import builtins
 import contextlib
 import csv
 import inspect
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from enum import StrEnum
 from fractions import Fraction
@@ -30,7 +32,13 @@ from homework.grading import grade_student
 from homework.intake import Submission
 from homework.report import markdown
 from homework.sandbox import Sandbox
-from homework.source import has_homework, read_homework, student_notebook
+from homework.source import (
+    has_homework,
+    imported,
+    lean,
+    read_homework,
+    student_notebook,
+)
 from homework.verify import verify
 from homework.words import SPOKEN
 from tokencredit.__main__ import main
@@ -785,13 +793,114 @@ def test_cells_carry_the_metadata_that_nbgrader_demands(path):
     assert all(names.count(name) == 2 for name in names)
 
 
-def test_students_without_the_package_install_it_only_where_checks_need_it():
-    spec = "https://example.org/course.zip"
-    for path in HOMEWORK:
-        notebook = student_notebook(path, "en", spec)
-        text = "".join("".join(c["source"]) for c in notebook["cells"][3:])
-        first = notebook["cells"][2]
-        assert (spec in "".join(first["source"])) == ("tokencredit" in text)
+ABSENT = """
+import json, sys
+import torch
+
+class Gone:
+    def find_spec(name, path=None, target=None):
+        if name.startswith("tokencredit"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Gone)
+said = []
+for cells in json.loads(sys.stdin.read()):
+    names, errors = {}, []
+    for source in cells:
+        try:
+            exec(source, names)
+        except (NotImplementedError, NameError):  # stubs, and their checks
+            pass
+        except Exception as error:
+            errors.append(repr(error))
+    torch.set_default_dtype(torch.float32)
+    said.append(errors)
+print(json.dumps(said))
+"""
+
+
+def code_of(notebook: dict) -> list[str]:
+    cells = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return ["".join(cell["source"]) for cell in cells]
+
+
+@pytest.fixture(scope="module")
+def without_package():
+    """What students' notebooks raise where the package is missing, by chapter."""
+    cells = [code_of(student_notebook(path, "en")) for path in CHAPTERS[1:]]
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ABSENT],
+        input=json.dumps(cells),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(zip(CHAPTERS[1:], json.loads(run.stdout), strict=True))
+
+
+@pytest.mark.parametrize("path", CHAPTERS[1:], ids=lambda path: path.stem)
+def test_a_student_without_the_package_runs_the_notebook_or_reads_how_to_get_it(
+    path, without_package
+):
+    notebook = student_notebook(path, "en", "https://example.org/course.zip")
+    needs = any("tokencredit" in imported(cell) for cell in code_of(notebook))
+    assert ("https://example.org" in code_of(notebook)[0]) == needs
+    plain = student_notebook(path, "en")
+    assert (plain["cells"][2]["id"] == "install") == needs
+    if needs:
+        how = "put your teacher's tokencredit"
+        with pytest.raises(ModuleNotFoundError, match=how):
+            exec(code_of(plain)[0], lacking())
+    else:
+        assert not without_package[path]
+
+
+def lacking() -> dict:
+    """Names with which a cell sees no package."""
+    return {"__builtins__": {**vars(builtins), "__import__": missing_import}}
+
+
+def missing_import(name, *args):
+    """`import`, under which importlib finds no package of the course."""
+    module = __import__(name, *args)
+    if name == "importlib.util":
+        util = types.SimpleNamespace(find_spec=lambda name: None)
+        return types.SimpleNamespace(util=util)
+    return module
+
+
+@pytest.mark.parametrize("path", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lang", SPOKEN)
+def test_a_student_sees_points_chapter_and_versions(path, lang):
+    notebook, homework = student_notebook(path, lang), read_homework(path)
+    head = "".join(notebook["cells"][0]["source"])
+    assert f"{homework.points:g}" in head and f"Python {sys.version_info[0]}" in head
+    if path != SAMPLE:
+        number = str(int(path.stem[:2]))
+        where = {"zh": f"第 {number} 章", "en": f"chapter {number} of Token Credit"}
+        assert where[lang] in head
+    for check in (check for e in homework.exercises for check in e.checks):
+        first = "".join(cell_of(notebook, check.id)["source"]).splitlines()[0]
+        word = {"zh": "分", "en": "point" if check.points == 1 else "points"}[lang]
+        assert first.startswith("# ") and first.endswith(f"{check.points:g} {word}")
+
+
+@pytest.mark.parametrize(
+    ("setup", "users", "asked", "left"),
+    [
+        (["import tokencredit as tc\nG = tc.x"], [], [], [""]),
+        (["import tokencredit as tc\nG = tc.x"], ["G"], [], None),
+        (["from tokencredit import a, b"], ["b"], [], ["from tokencredit import b"]),
+        (["from tokencredit import a"], ["a(1)"], ["a"], [""]),
+        (["import tokencredit as tc", "G = tc.x\nk = 1"], [], [], ["", "k = 1"]),
+        (["import tokencredit as tc\nG = tc.x\nH = G.y"], ["1"], [], [""]),
+        (["import tokencredit as tc\ntc.start()"], [], [], None),
+        (["import math\nclose = math.isclose"], [], [], None),
+        (["import tokencredit as tc\ndef f():\n    return tc.x(f)"], [], [], [""]),
+    ],
+)
+def test_setup_keeps_of_the_package_what_somebody_uses(setup, users, asked, left):
+    assert lean(setup, users, asked) == (setup if left is None else left)
 
 
 # --- private checks, the command, the wire -----------------------------------

@@ -47,7 +47,7 @@ def read_notebook(path: Path, limit: int = 20 * 2**20) -> dict:
     if path.stat().st_size > limit:
         raise NotebookError(f"larger than {limit // 2**20} MB")
     try:
-        notebook = json.loads(path.read_bytes().decode("utf-8-sig"))
+        notebook = json.loads(decoded(path.read_bytes()))
     except (ValueError, RecursionError) as error:
         raise NotebookError(f"not a notebook ({type(error).__name__})") from None
     if not isinstance(notebook, dict):
@@ -69,6 +69,20 @@ def read_notebook(path: Path, limit: int = 20 * 2**20) -> dict:
     ]
     notebook["metadata"] = as_dict(notebook.get("metadata"))
     return notebook
+
+
+def decoded(raw: bytes) -> str:
+    """Return a file's text: UTF-8, what Notepad calls Unicode, or old Chinese Windows.
+
+    >>> decoded("优势".encode("utf-16")), decoded("优势".encode("gbk"))
+    ('优势', '优势')
+    """
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("gb18030")
 
 
 def as_dict(value) -> dict:

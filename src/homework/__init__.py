@@ -3,7 +3,7 @@
 python -m tokencredit homework make 5 --lang zh --out DIR
 python -m tokencredit homework make all --lang en --out DIR --start 2026-09-07
 python -m tokencredit homework verify all
-python -m tokencredit homework grade 5 SUBMISSIONS --out DIR [--jobs 4]
+python -m tokencredit homework grade 5 SUBMISSIONS --out DIR [--lang zh] [--jobs 4]
 python -m tokencredit homework report DIR --lang en
 """
 
@@ -69,6 +69,12 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=10.0,
         help="wall-clock limit per exercise (default: %(default)g)",
+    )
+    grading.add_argument(
+        "--lang",
+        choices=SPOKEN,
+        default="",
+        help="of all feedback (default: that of each student's notebook)",
     )
     grading.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     grading.add_argument("--again", action="store_true", help="grade everybody anew")

@@ -1,16 +1,19 @@
 """What the actions of the command line do; see `homework`."""
 
 import argparse
+import contextlib
 import json
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tqdm import tqdm
 
 from coursebook.languages import pick
 from coursebook.pages import NotebookError, language_of, read_notebook
-from homework.intake import CLASS, submissions, unpack
+from homework.grading import language
+from homework.intake import CLASS, names_in, submissions, unpack
 from homework.page import page
 from homework.pool import grade_all
 from homework.progress import Log, results_of
@@ -25,6 +28,9 @@ from homework.source import (
     student_notebook,
 )
 from homework.verify import verify
+from homework.words import SPOKEN
+
+NAMES = 20  # of a cut export that are said
 
 
 def run(action: str, args: argparse.Namespace) -> int:
@@ -171,6 +177,10 @@ def opened_export(given: Path, folder: Path) -> None:
         refused = unpack(given, folder, CLASS)
     except NotebookError as error:
         message = f"{error}; was the download interrupted? export it again"
+        names = [f"\n  {name}" for name in names_in(given)]
+        more = [f"\n  and {len(names) - NAMES} more"] if len(names) > NAMES else []
+        said = [".", "\nNames that could be read:", *names[:NAMES], *more]
+        message += "".join(said if names else ["."])
         raise NotebookError(message) from None
     if refused:
         print(
@@ -181,7 +191,8 @@ def opened_export(given: Path, folder: Path) -> None:
 
 def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
     """Everybody's data in order, and what this system leaves open."""
-    log = Log(args.out, homework, args.seconds)
+    lang = args.lang or class_language(found)
+    log = Log(args.out, homework, args.seconds, args.lang or lang)
     stamps = {submission.student: log.stamp(submission) for submission in found}
     done = {} if args.again else {n: log.kept(stamp) for n, stamp in stamps.items()}
     done = {name: row for name, row in done.items() if row}
@@ -190,7 +201,9 @@ def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
     left_open = set()
     bar = tqdm(total=len(found), initial=len(done), desc="grading", unit="student")
     with bar:
-        for result in grade_all(homework, todo, hidden, args.seconds, args.jobs):
+        limits = args.seconds, args.jobs, args.lang
+        for result in grade_all(homework, todo, hidden, *limits):
+            result.lang = result.lang or lang  # of a submission without a notebook
             row = write_feedback(result, homework, args.out)
             done[result.student] = {"stamp": stamps[result.student]} | row
             log.add(done[result.student])
@@ -199,6 +212,19 @@ def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
     rows = [done[submission.student] for submission in found]
     log.write(rows)
     return rows, left_open
+
+
+def class_language(found: list, enough: int = 9) -> str:
+    """The language of most notebooks among the first that can be read."""
+    spoken = Counter()
+    files = (path for s in found for path in s.paths if path.suffix == ".ipynb")
+    for path in files:
+        with contextlib.suppress(NotebookError, OSError):
+            if path.is_file() and not path.is_symlink():
+                spoken[language(read_notebook(path))] += 1
+        if spoken.total() == enough:
+            break
+    return spoken.most_common(1)[0][0] if spoken else SPOKEN[0]
 
 
 def report(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ Canvas exports flat files ``NAME_[LATE_]ID_FILE_name.ipynb``, Moodle folders
 bounded, and nothing in a zip says where on this machine it is written.
 """
 
+import contextlib
 import os
 import re
 import stat
@@ -12,6 +13,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from coursebook.pages import NotebookError
@@ -21,6 +23,7 @@ STUDENT = 100 * 2**20  # bytes that a student's zip may unpack to
 CLASS = 2**31  # bytes that an export may unpack to
 ENTRIES = 20_000  # in one zip
 HIDDEN = (".", "__MACOSX")
+NOTEBOOKS = re.compile(r"\.ipynb( ?\(\d+\))?(\.txt|\.json)?", re.I)  # of some browsers
 CANVAS = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_\d+_.+")
 ANONYMOUS = re.compile(r"(?P<name>anon)(?P<late>_LATE)?_(?P<id>\w+?)_\d+_.+")
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_.*)?")
@@ -79,12 +82,23 @@ def collect(folder: Path, out: Path, found: dict, ignored: list) -> None:
                 collect(entry, out, found, ignored)
             else:
                 found[entry.name] = Submission(entry.name, entry.name, [entry])
-        elif entry.suffix.lower() in (".ipynb", ".zip"):
-            name = entry.name if loose[entry.stem] > 1 else entry.stem
-            found[name] = Submission(name, entry.stem, [entry])
+        elif is_notebook(entry.name) or entry.suffix.lower() == ".zip":
+            stem = NOTEBOOKS.sub("", entry.name).removesuffix(".zip")
+            name = entry.name if loose[entry.stem] > 1 else stem
+            found[name] = Submission(name, stem, [entry])
         else:
             ignored.append(entry)
     return None
+
+
+def is_notebook(name: str) -> bool:
+    """Whether a file is called like a notebook, an ending of a browser's included.
+
+    >>> is_notebook("hw.ipynb.txt"), is_notebook("hw.IPYNB"), is_notebook("hw.json")
+    (True, True, False)
+    """
+    found = NOTEBOOKS.search(name)
+    return bool(found) and name.endswith(found[0])
 
 
 def visible(folder: Path, out: Path) -> list[Path]:
@@ -145,7 +159,7 @@ def candidates(paths: list[Path], space: Path, flags: set[str]) -> list[Path]:
                 names = [name for name in sorted(files) if not name.startswith(HIDDEN)]
                 inside = [Path(home, name) for name in names]
                 found += candidates(inside, space, flags)
-        elif path.suffix.lower() == ".ipynb":
+        elif is_notebook(path.name):
             if path.is_file():
                 found.append(path)
             else:
@@ -176,6 +190,9 @@ def unpack(archive: Path, into: Path, limit: int) -> set[str]:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise NotebookError(f"{archive.name} is not a whole zip") from None
     with source:
+        starts = [member.header_offset for member in source.infolist()]
+        if min(starts, default=source.start_dir):  # the end of a zip inside a cut one
+            raise NotebookError(f"{archive.name} is not a whole zip")
         if len(source.infolist()) > ENTRIES:
             raise NotebookError(f"{archive.name} has more than {ENTRIES} entries")
         for member in source.infolist():
@@ -199,12 +216,37 @@ def unpack(archive: Path, into: Path, limit: int) -> set[str]:
             if limit < 0:
                 raise NotebookError(f"{archive.name} unpacks to too much")
             target.write_bytes(data)
+            with contextlib.suppress(ValueError, OverflowError):
+                written = datetime(*member.date_time).timestamp()
+                os.utime(target, (written, written))
     return flags
+
+
+def names_in(archive: Path) -> list[str]:
+    """The names that can still be read in a zip that was cut short."""
+    data, place, found = archive.read_bytes()[:CLASS], 0, []
+    while (place := data.find(b"PK\x03\x04", place)) >= 0:
+        head = data[place : place + 30]
+        if len(head) < 30:
+            break
+        flags, size, length = (
+            int.from_bytes(head[a:b], "little") for a, b in ((6, 8), (18, 22), (26, 28))
+        )
+        member = zipfile.ZipInfo(
+            data[place + 30 : place + 30 + length].decode("cp437") or "?"
+        )
+        if flags & 0x800:
+            member.filename = member.filename.encode("cp437").decode("utf-8", "replace")
+            member.flag_bits = flags
+        found.append(name_of(member))
+        place += 30 + length + size
+    return found
 
 
 def content(source: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     """The bytes of a notebook or zip, never many more than one may have."""
-    if not member.filename.lower().endswith((".ipynb", ".zip")):
+    name = member.filename.lower()
+    if not (is_notebook(name) or name.endswith(".zip")):
         return b""
     try:
         with source.open(member) as file:

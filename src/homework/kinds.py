@@ -104,6 +104,7 @@ class Models:
 
     def __init__(self, solutions: list[str], execute: Callable):
         self.solutions, self.execute, self.names = solutions, execute, None
+        self.none = False  # whether an answer returned None and should not
 
     def read(self, setup: dict) -> None:
         """Run the solutions once, where the setup has run."""
@@ -128,4 +129,5 @@ class Models:
             torch.set_rng_state(state[0])
             random.setstate(state[1])
             numpy.random.set_state(state[2])
+        self.none = self.none or (value is None and model is not None)
         return fit(value, model)

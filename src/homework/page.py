@@ -39,7 +39,7 @@ def page(rows: list[dict], lang: str) -> str:
         f"<h1>{escape(title)}</h1><p>{escape(summary)}</p>",
         section(say["distribution"], *distribution(totals, points, say)),
         section(say["exercises"], *exercises(rows, say)),
-        section(say["failed"], *commonest(rows, say)),
+        section(say["failed"], *commonest(rows, say, lang)),
         section(say["flags"], *flags(rows, say)),
     ]
     return (
@@ -114,14 +114,15 @@ def exercises(rows: list[dict], say: dict) -> tuple:
     return [*(say[name] for name in names), ""], table
 
 
-def commonest(rows: list[dict], say: dict) -> tuple:
+def commonest(rows: list[dict], say: dict, lang: str) -> tuple:
     """The checks that most answers failed, with what was said most often."""
     said = defaultdict(Counter)
     for row in rows:
         for exercise in row["exercises"]:
             for check in exercise["checks"]:
                 if not check["passed"] and check["kind"] != "stub":
-                    said[check["id"]][check["message"].replace("\n", " ")] += 1
+                    message = check["messages"][lang].replace("\n", " ")
+                    said[check["id"]][message] += 1
     failed = sorted(said, key=lambda name: (-said[name].total(), name))[:COMMON]
     return [say["check"], say["students"], say["message"]], [
         [name, said[name].total(), said[name].most_common(1)[0][0][:LONG]]

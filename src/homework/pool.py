@@ -21,9 +21,16 @@ from homework.source import Homework
 
 
 def grade_all(
-    homework: Homework, todo: list[Submission], hidden: list, seconds: float, jobs: int
+    homework: Homework,
+    todo: list[Submission],
+    hidden: list,
+    seconds: float,
+    jobs: int,
+    lang: str = "",
 ) -> Iterator[Result]:
     """Every submission's result, as it comes; what each is does not depend on `jobs`.
+
+    `lang` is the language of the feedback, that of each notebook where it is empty.
 
     Raises:
         OSError: this system cannot keep students' processes apart at all.
@@ -35,9 +42,9 @@ def grade_all(
         if jobs == 1 or len(todo) < 2:
             with opened(homework, hidden, seconds, folder) as sandbox:
                 for submission in todo:
-                    yield grade_student(submission, homework, sandbox)
+                    yield grade_student(submission, homework, sandbox, lang)
             return
-        arguments = (homework, hidden, seconds, folder)
+        arguments = (homework, hidden, seconds, folder, lang)
         lanes = [Lane(arguments) for _ in range(min(jobs, len(todo)))]
         try:
             yield from through(lanes, deque(todo), homework)
@@ -92,11 +99,13 @@ class Lane:
         self.pipe.close()
 
 
-def work(pipe, homework: Homework, hidden: list, seconds: float, folder: Path) -> None:
+def work(
+    pipe, homework: Homework, hidden: list, seconds: float, folder: Path, lang: str
+) -> None:
     """What a process does: grade what comes through the pipe until None does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sandboxes = opened(homework, hidden, seconds, folder)
     with contextlib.suppress(EOFError), sandboxes as sandbox:
         while submission := pipe.recv():
-            pipe.send(grade_student(submission, homework, sandbox))
+            pipe.send(grade_student(submission, homework, sandbox, lang))

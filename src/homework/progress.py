@@ -15,13 +15,18 @@ class Log:
     """``results.jsonl``: every student's data under a stamp of what was graded.
 
     Whoever has the same stamp is not graded again: the same files, exercises, checks,
-    limit and grader. A line that was cut short is no line.
+    limit, language and grader. A line that was cut short is no line.
     """
 
-    def __init__(self, out: Path, homework: Homework, seconds: float):
+    def __init__(self, out: Path, homework: Homework, seconds: float, lang: str):
         self.path, self.out = out / "results.jsonl", out
         own = sorted(Path(__file__).parent.glob("*.py"))
-        self.grader = [homework, seconds, *(file.read_text("utf-8") for file in own)]
+        self.grader = [
+            homework,
+            seconds,
+            lang,
+            *(file.read_text("utf-8") for file in own),
+        ]
         self.grader = repr(self.grader).encode()
         self.rows = {row["stamp"]: row for row in read(self.path)}
 

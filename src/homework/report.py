@@ -5,10 +5,10 @@ import json
 import re
 from pathlib import Path
 
-from coursebook.languages import parts, pick
+from coursebook.languages import BETWEEN, HAN, LANGUAGES, MARKS, fits, parts, pick
 from homework.grading import Outcome, Result
 from homework.source import Check, Exercise, Homework
-from homework.words import NOTES, PROBLEMS, REASONS, WORDS
+from homework.words import NOTES, PROBLEMS, REASONS, SPOKEN, WORDS
 
 OWN_NOTES = {"changes-arguments", "published-answer"}  # said at their exercise
 
@@ -20,20 +20,43 @@ def number(value: float) -> str:
 def reason(report: dict, lang: str) -> list[str]:
     """The lines that explain one failed check."""
     kind, text = report["kind"], str(report.get("text") or "")
-    if kind == "assert" and len(parts(text)) > 1:
-        return [pick(text, lang)]
+    if kind == "assert" and (said := halves(text)):
+        return [said[lang]]
+    number = report.get("line")
+    where = REASONS["line"][lang].format(line=number) if number else ""
+    if report.get("quiet"):
+        return [REASONS["quiet"][lang].format(where=where, kind=kind)]
     if kind in REASONS:
         line = REASONS[kind][lang].replace("{text}", text.replace("`", "'"))
         quoted = text if kind in ("assert", "check") else ""
     else:
-        number = report.get("line")
-        where = REASONS["line"][lang].format(line=number) if number else ""
         line = REASONS["raised"][lang].format(where=where)
         quoted = f"{kind}: {text}"
     if not quoted:
         return [line]
     fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`*", quoted)))
     return [line, "", fence, *quoted.splitlines(), fence]
+
+
+def halves(text: str) -> dict[str, str]:
+    """A check's message by language; empty where it is no pair.
+
+    >>> halves("h = 0.1，A = 1 | h = 0.1, A = 1")["en"], halves("P(A | B) is wrong")
+    ('h = 0.1, A = 1', {})
+    """
+    if len(parts(text)) > 1:
+        return {lang: pick(text, lang) for lang in LANGUAGES}
+    found = text.split(BETWEEN)
+    wide = re.search(f"[{HAN}{MARKS}]", found[0])
+    if len(found) == 2 and (wide or found[0] == found[1]) and fits(found[1], "en"):
+        return dict(zip(LANGUAGES, found, strict=True))
+    return {}
+
+
+def note_line(note: str, lang: str) -> str:
+    """A note in words; it may end with the number of a cell."""
+    key, _, cell = note.partition(" ")
+    return f"- {NOTES[key][lang].format(cell=cell)}"
 
 
 def check_lines(outcome: Outcome, lang: str) -> list[str]:
@@ -66,11 +89,16 @@ def markdown(result: Result, homework: Homework) -> str:
     if result.file:
         lines += [words["file"].format(file=f"`{Path(result.file).name}`"), ""]
     if result.problem:
-        known = next((k for k in PROBLEMS if k in result.flags), "grader-error")
+        flags = result.flags | (
+            {"too-large"} if "larger than" in result.problem else set()
+        )
+        known = next((k for k in PROBLEMS if k in flags), "grader-error")
         lines += [words["nothing"].format(problem=PROBLEMS[known][lang]), ""]
-    lines += [
-        f"- {NOTES[f][lang]}" for f in sorted(result.flags & NOTES.keys() - OWN_NOTES)
-    ]
+    flags = sorted(result.flags & NOTES.keys() - OWN_NOTES)
+    lines += [note_line(flag, lang) for flag in flags]
+    if result.slow:
+        cells = (", " if lang == "en" else "、").join(result.slow)
+        lines.append(note_line(f"slow-cells {cells}", lang))
     for exercise in homework.exercises:
         if outcomes := result.outcomes[exercise.id]:
             score = f"{number(result.score(exercise.id))} / {number(exercise.points)}"
@@ -78,8 +106,12 @@ def markdown(result: Result, homework: Homework) -> str:
             for outcome in outcomes:
                 lines += check_lines(outcome, lang)
             notes = sorted(result.notes.get(exercise.id, ()))
-            lines += [f"- {NOTES[note][lang]}" for note in notes]
+            lines += [note_line(note, lang) for note in notes]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def message(report: dict, lang: str) -> str:
+    return "\n".join(reason(report, lang)) if report else ""
 
 
 def data(result: Result, homework: Homework) -> dict:
@@ -97,9 +129,8 @@ def data(result: Result, homework: Homework) -> dict:
                     "passed": outcome.passed,
                     "points": outcome.check.points,
                     "kind": outcome.report.get("kind", "passed"),
-                    "message": "\n".join(reason(outcome.report, result.lang))
-                    if outcome.report
-                    else "",
+                    "message": message(outcome.report, result.lang),
+                    "messages": {x: message(outcome.report, x) for x in SPOKEN},
                 }
                 for outcome in result.outcomes[exercise.id]
             ],

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from homework.grading import SECONDS, Result, grade_notebook, imported, plain
+from homework.grading import SECONDS, Result, grade_notebook, plain
 from homework.sandbox import Sandbox
-from homework.source import Homework, grader, student_notebook
+from homework.source import Homework, grader, imported, student_notebook
 from homework.words import SPOKEN
 
 

@@ -5,10 +5,39 @@ from coursebook.languages import LANGUAGES
 WORDS = {
     "stub": {"zh": "请在这里写出你的答案", "en": "write your answer here"},
     "held back": {
-        "zh": "# 批改时会在这里运行不公开的检查。",
-        "en": "# Checks that are not shown run here when your work is graded.",
+        "zh": "批改时会在这里运行不公开的检查：{points}",
+        "en": "Checks that are not shown run here when your work is graded: {points}",
     },
     "title": {"zh": "# 作业：{title}", "en": "# Homework: {title}"},
+    "where": {
+        "zh": "这是《词元的功劳》第 {number} 章的练习，题目里说的正文就是那一章。",
+        "en": (
+            "These are the exercises of chapter {number} of Token Credit; "
+            "what they call the text is that chapter."
+        ),
+    },
+    "points in all": {
+        "zh": "一共 {points} 分；每个检查的第一行写着它的分数。",
+        "en": "{points} points in all; the first line of each check says its points.",
+    },
+    "point": {"zh": "{points} 分", "en": "{points} point"},
+    "points": {"zh": "{points} 分", "en": "{points} points"},
+    "versions": {
+        "zh": "用 Python {python} 和 PyTorch {torch} 试过。",
+        "en": "Tried with Python {python} and PyTorch {torch}.",
+    },
+    "installs": {
+        "zh": "没有课程的包时装一次（Colab、ModelScope、Kaggle）",
+        "en": "Installs the course's package where it is missing (Colab, Kaggle)",
+    },
+    "no package": {
+        "zh": "有的公开检查要用课程的包；Colab、ModelScope、Kaggle 上没有它",
+        "en": "Some public checks use the course's package; Colab and Kaggle lack it",
+    },
+    "put package": {
+        "zh": "请把老师给的 tokencredit-*.whl 放到这个笔记本旁边，再运行一次",
+        "en": "put your teacher's tokencredit-*.whl beside this notebook, run again",
+    },
     "instructions": {
         "zh": (
             "把每道题里 `raise NotImplementedError` 那一行换成你的答案，"
@@ -50,7 +79,13 @@ WORDS = {
     },
 }
 REASONS = {
-    "stub": {"zh": "这道题还没有作答。", "en": "This exercise is not answered yet."},
+    "stub": {
+        "zh": "这道题还没有作答：`raise NotImplementedError` 那一行还在。",
+        "en": (
+            "This exercise is not answered yet: the line `raise NotImplementedError` "
+            "is still there."
+        ),
+    },
     "assert": {"zh": "检查没有通过。", "en": "The check does not hold."},
     "check": {
         "zh": "检查处理你的返回值时出错。类型或形状可能不对。",
@@ -67,6 +102,14 @@ REASONS = {
     "died": {
         "zh": "运行答案的进程中途结束了（`os._exit` 或崩溃？）。",
         "en": "The process running the answer ended (`os._exit` or a crash?).",
+    },
+    "over": {
+        "zh": "整份作业的运行时间用完了，这一题没有再运行。",
+        "en": "The time for the whole notebook was used up; this was not run.",
+    },
+    "None": {
+        "zh": "它返回了 `None`。用 `return` 返回结果，`print` 不算。",
+        "en": "It returned `None`. Return the result: printing it is not enough.",
     },
     "lost": {
         "zh": "运行答案的进程多次中断，没有再试。",
@@ -85,10 +128,13 @@ REASONS = {
         "en": "It used too much memory.",
     },
     "Unsendable": {
-        "zh": "返回了 `{text}`。请返回张量、数字、文字，或它们的列表、元组、字典。",
+        "zh": (
+            "返回了 `{text}`，批改用不了。"
+            "请返回张量、数字、文字，或它们的列表、元组、字典。"
+        ),
         "en": (
-            "It returned `{text}`. Return tensors, numbers, text, or lists, tuples and "
-            "dicts of these."
+            "It returned `{text}`, which cannot be graded. Return tensors, numbers, "
+            "text, or lists, tuples and dicts of these."
         ),
     },
     "PackageAbsent": {
@@ -99,15 +145,26 @@ REASONS = {
         "zh": "运行答案时出错{where}：",
         "en": "The answer raised an error{where}:",
     },
+    "quiet": {
+        "zh": "运行答案时出错{where}：`{kind}`。不公开的检查不显示错误消息。",
+        "en": "The answer raised `{kind}`{where}. Held-back checks show no message.",
+    },
     "line": {"zh": "（第 {line} 行）", "en": " (line {line})"},
 }
-PROBLEMS = {
-    "no-notebook": {"zh": "没有找到笔记本文件", "en": "there is no notebook file"},
-    "unreadable": {
-        "zh": "文件不是可以读取的笔记本，或者太大",
-        "en": "the file is not a readable notebook, or too large",
+PROBLEMS = {  # the first that fits is said
+    "link": {
+        "zh": "交来的是链接，不是文件；请上传笔记本本身",
+        "en": "a link was handed in; please upload the notebook itself",
     },
-    "link": {"zh": "交来的是链接，不是文件", "en": "a link was handed in, not a file"},
+    "no-notebook": {"zh": "没有找到笔记本文件", "en": "there is no notebook file"},
+    "too-large": {
+        "zh": "文件超过 20 MB；请清除所有输出后重新保存",
+        "en": "the file is larger than 20 MB; clear all outputs and save it again",
+    },
+    "unreadable": {
+        "zh": "文件不是可以读取的笔记本",
+        "en": "the file is not a readable notebook",
+    },
     "grader-error": {
         "zh": "批改程序出错，请告诉老师",
         "en": "the grader failed, please tell your teacher",
@@ -122,22 +179,34 @@ NOTES = {
         "zh": "答案与书中公布的解答逐字相同。",
         "en": "The answer is the same as the published solution.",
     },
+    "in-text": {
+        "zh": "第 {cell} 个单元格是文字，不是代码，所以里面的答案没有运行。",
+        "en": "Cell {cell} is text and no code, so the answer in it did not run.",
+    },
+    "in-class": {
+        "zh": "第 {cell} 个单元格把答案写在一个类里；请写成单独的函数。",
+        "en": "Cell {cell} has the answer inside a class; write a function of its own.",
+    },
     "network": {"zh": "答案试图联网，被拒绝。", "en": "It tried to open a connection."},
     "files": {
         "zh": "答案试图读写自己文件夹以外的文件，被拒绝。",
         "en": "It tried to reach files outside its folder; this was refused.",
     },
     "processes": {
-        "zh": "答案启动了别的进程；它们已被结束。",
-        "en": "It started other processes; they were ended.",
+        "zh": "答案启动了别的程序；它们已经结束。",
+        "en": "It started other programs, which have been ended.",
     },
     "duplicates": {
         "zh": "同一道题有几个答案单元格；最后定义的那个算数。",
         "en": "An exercise has several answer cells; the last definition counts.",
     },
+    "slow-cells": {
+        "zh": "这些单元格太慢，批改时没有运行完：{cell}。",
+        "en": "Too slow to be run to their end while grading: cells {cell}.",
+    },
     "other-chapter": {
-        "zh": "这是另一章的笔记本，没有一题属于这次作业。",
-        "en": "This is the notebook of another chapter; nothing in it belongs here.",
+        "zh": "这是另一章的笔记本。",
+        "en": "This is the notebook of another chapter.",
     },
     "late": {"zh": "迟交。", "en": "Handed in late."},
     "outside-zip": {

@@ -12,10 +12,12 @@ memory, CPU time, file size and processes hold everywhere.
 """
 
 import ast
+import asyncio
 import contextlib
 import ctypes
 import importlib
 import importlib.util
+import inspect
 import mmap
 import os
 import random
@@ -228,6 +230,7 @@ class Session:
         self.listed = {path for path, right in opened.items() if right == LIST}
         self.allowed = tuple(f"{path}/" for path in opened if path not in self.listed)
         self.folder = os.path.join(os.path.realpath(folder), "")
+        self.module.__dict__.update(display=ignore, get_ipython=Shell)
         sys.modules["__main__"] = self.module
         sys.meta_path.insert(0, Absent())
         open_paths = (*self.allowed, *(f"{path}/" for path in self.listed))
@@ -262,6 +265,8 @@ class Session:
             return
         flags = arguments[2] if event == "open" and len(arguments) > 2 else 0
         writes = event in WRITES or (isinstance(flags, int) and flags & 0b11)
+        if not writes and not os.path.lexists(full):
+            return  # as /kaggle/input: the system says that it is not there
         if writes or not f"{full}/".startswith(self.allowed):
             self.refuse("files", path)
 
@@ -285,17 +290,22 @@ class Session:
                 exchange.send(self.channel, {"id": request["id"], "error": error})
 
     def setup(self, request: dict) -> dict:
-        """Run our own setup cell, skipping what needs the package."""
+        """Run our own setup cell, skipping what needs the package and what is asked."""
         for statement in ast.parse(request["source"]).body:
             code = compile(ast.Module([statement], []), "<setup>", "exec", optimize=0)
             with contextlib.suppress(Exception):
                 exec(code, self.module.__dict__)
+        for name in request["asked"]:
+            self.module.__dict__.pop(name, None)
         self.tried.clear()
         return {}
 
     def run(self, request: dict) -> dict:
-        code = compile(request["source"], f"<{request['cell']}>", "exec", optimize=0)
-        exec(code, self.module.__dict__)
+        place, flags = f"<{request['cell']}>", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(request["source"], place, "exec", flags, optimize=0)
+        waited = eval(code, self.module.__dict__)
+        if code.co_flags & inspect.CO_COROUTINE:  # `await` at the top level
+            asyncio.run(waited)
         return {}
 
     def kinds(self, request: dict) -> dict:
@@ -338,6 +348,17 @@ class Session:
             outputs, inputs, given, allow_unused=True, retain_graph=True
         )
         return {"grads": exchange.encode(list(grads))}
+
+
+def ignore(*args, **kwargs) -> None:
+    """A notebook's ``display``: nobody looks."""
+
+
+class Shell:
+    """What ``get_ipython`` gives: whatever is asked of it does nothing."""
+
+    def __getattr__(self, name):
+        return ignore
 
 
 STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
