@@ -15,6 +15,7 @@ from tokencredit import ALGORITHMS
 from tokencredit.algorithm import TABLES, named
 from tokencredit.batch import Batch, join
 from tokencredit.engines.recipes import left_out, recipe, text
+from tokencredit.figures import strip_of
 from tokencredit.training import Dials, credit, objective, read, train
 from tokencredit.training.collect import collect
 from tokencredit.world.policy import Policy
@@ -601,3 +602,10 @@ def test_a_nan_shows_and_is_not_refused():
     given = inputs("policy_loss")
     given["log_probs"][0, 0] = NAN
     assert tc.policy_loss(**given).isnan()
+
+
+def test_a_strip_may_name_its_algorithm():
+    batch = hand_made([1.0, 0.0], [0, 0])
+    rows = "Dr. GRPO", ALGORITHMS["Dr. GRPO"]
+    one, two = (strip_of(batch, 0, "ab", row) for row in rows)
+    assert vars(one) == vars(two)

@@ -7,6 +7,7 @@ import torch
 
 from explorer import Strip, Words
 from tokencredit import Algorithm, Batch, policy_loss
+from tokencredit.algorithm import named
 from tokencredit.training import credit
 
 
@@ -14,7 +15,7 @@ def strip_of(
     batch: Batch,
     i: int,
     vocabulary: Sequence[str],
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     log_probs: torch.Tensor | None = None,
     *,
     label: str | Words | None = None,
@@ -31,7 +32,7 @@ def strip_of(
         batch: what `rollout` returns, with its rewards.
         i: which row of it.
         vocabulary: the word of each token number.
-        algorithm: an entry of ALGORITHMS.
+        algorithm: an entry of ALGORITHMS or its name.
         log_probs: of all tokens under the policy being trained, [B, T]; by default
             those of the policy that sampled, as at the first step.
         label: a name above the strip, or words in every language; by default the
@@ -47,6 +48,7 @@ def strip_of(
     """
     if not 0 <= i < len(batch):
         raise ValueError(f"i must be a row, 0 to {len(batch) - 1}, got {i}")
+    algorithm = named(algorithm)
     if batch.advantages is None:
         batch = credit(replace(algorithm, keep=None), batch)
     leaf = batch.old_log_probs if log_probs is None else log_probs
