@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from coursebook.languages import BETWEEN, LANGUAGES, SOURCE, parts, pick
+from coursebook.languages import BETWEEN, LANGUAGES, SOURCE, fits, parts, pick
 
 WIDTH = 72  # columns of a code cell
 COMMENT = re.compile(rf"(?m)(#+ )([^#\n]*{re.escape(BETWEEN)}[^\n]*)$")
@@ -50,16 +50,24 @@ def texts(source: str, docstrings: bool = True) -> Iterator[tuple[int, str]]:
 
 
 def in_language(source: str, lang: str) -> str:
-    """Return a cell whose strings and comments keep their part of one language."""
+    """Return a cell whose strings and comments keep their part of one language.
+
+    A pair of texts, one per language, keeps the text of that language:
+
+    >>> in_language('title = ("答对", "right")  # 标题 | title', "en")
+    'title = "right"  # title'
+    """
     data = source.encode()
     starts = [0]
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     edits = []
+    for node in in_both(tree(source)):
+        one = node.elts[list(LANGUAGES).index(lang)]
+        edits.append((*span(node, starts), data[slice(*span(one, starts))].decode()))
     for node in strings(tree(source)):
         if (short := chosen(node, lang)) is not None:
-            begin = starts[node.lineno - 1] + node.col_offset
-            end = starts[node.end_lineno - 1] + node.end_col_offset
+            begin, end = span(node, starts)
             column = len(data[starts[node.lineno - 1] : begin].decode())
             quotes = "lines" if node.lineno < node.end_lineno else ""
             quotes = '"""' if data[begin:end].startswith(b'"""') else quotes
@@ -69,6 +77,27 @@ def in_language(source: str, lang: str) -> str:
         if end <= last:
             data, last = data[:begin] + text.encode() + data[end:], begin
     return COMMENT.sub(lambda m: m[1] + pick(m[2], lang), data.decode())
+
+
+def span(node: ast.expr, starts: list[int]) -> tuple[int, int]:
+    """Return the first byte of a node and the one after its last."""
+    return (
+        starts[node.lineno - 1] + node.col_offset,
+        starts[node.end_lineno - 1] + node.end_col_offset,
+    )
+
+
+def in_both(module: ast.Module | None) -> Iterator[ast.Tuple]:
+    """Yield the tuples that say one thing in every language, as figures take them."""
+    for node in ast.walk(module) if module else []:
+        if isinstance(node, ast.Tuple) and len(node.elts) == len(LANGUAGES):
+            pairs = zip(node.elts, LANGUAGES, strict=True)
+            if all(
+                (is_text(part) or isinstance(part, ast.JoinedStr))
+                and fits(ast.unparse(part), code)
+                for part, code in pairs
+            ):
+                yield node
 
 
 def chosen(node: ast.Constant | ast.JoinedStr, lang: str) -> str | ast.JoinedStr | None:
