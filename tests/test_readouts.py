@@ -726,7 +726,11 @@ READOUTS = [
     ("forty_lines", {"iteration": 2}, *program(2, 7, "+0.35", "−2.47")),
     ("gae", {}, *gae_tiles(0.0, "stale", 64)),
     ("gae", {"lam": 0.95, "responses": 1024}, *gae_tiles(0.95, "stale", 1024)),
-    ("gae", {"lam": 1.0, "critic": "zero"}, *gae_tiles(1.0, "zero", 64)),
+    (
+        "gae",
+        {"lam": 1.0, "critic": "zero", "responses": 16},
+        *gae_tiles(1.0, "zero", 16),
+    ),
     # δ = (.3, −.4, .6); λ = .5: .3 − .2 + .15
     (
         "gae_triangle",

@@ -5,8 +5,10 @@ from itertools import pairwise, product
 import pytest
 import torch
 
+from explorer import LANGUAGES
+from explorer.drawing import is_a
 from tokencredit import ALGORITHMS
-from tokencredit.figures import asynchrony, balanced_clip
+from tokencredit.figures import asynchrony, balanced_clip, explore
 
 ALL = list(product(asynchrony.LIMITS, asynchrony.LONGS, (0, 1)))
 
@@ -97,3 +99,18 @@ def test_the_figure_s_rules_are_the_entries_of_the_table():
     ratios = balanced_clip.log_ratios(0.5).exp()
     assert ratios.mean() == pytest.approx(1.0, abs=1e-2)
     assert torch.equal(ratios, ratios.sort().values)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_line_crosses_the_name_of_the_target(language):
+    """It stands at the right end, right of where the second bound begins to move."""
+    figure = explore("balanced_clip")
+    for state in figure.states:
+        drawn = figure.tree(language, state)
+        words = [e for e in drawn.iter("span") if is_a(e, "words")]
+        (name,) = [e for e in words if (e.text or "").startswith(("目标", "target"))]
+        assert is_a(name, "right") and name.get("style").startswith("left:100%")
+        path = balanced_clip.walk(state["rule"])
+        turn = next(k for k in range(1, len(path)) if balanced_clip._turned(path, k))
+        free = 1 - (turn + 1) / (balanced_clip.MOST + 2)
+        assert free * 300 > 75  # pixels of a phone's plot, and of the words

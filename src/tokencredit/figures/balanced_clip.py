@@ -154,9 +154,13 @@ def draw(L, rule, positive, spread):
         "ink",
     )
     search.rule(y=target, look="dotted")
-    beyond = "above" if shares[0] < target else "below"
+    ends = (shares[stop], shares[-1])  # of the two lines, where the words stand
+    over = min((y - target for y in ends if y >= target), default=1)
+    under = min((target - y for y in ends if y < target), default=1)
     words = L("目标 ", "target ") + number(target, 1)
-    search.text(0, target, words, beyond, align="left")
+    search.text(
+        MOST, target, words, "above" if over > under else "below", align="right"
+    )
     turn = next(k for k in range(1, len(path)) if _turned(path, k))
     search.rule(x=turn - 1)
     order = L("先抬下界，再抬上界", "first the lower bound, then the upper one")
