@@ -335,9 +335,10 @@ def test_no_advantage_of_any_algorithm_sees_a_row_without_a_verdict(name):
     got = tc.token_advantages(row, **given, **LEAVE)
     torch.testing.assert_close(got[there], wanted, rtol=0, atol=0)
     assert not got[~there].any()
-    if row.compares:
-        with pytest.raises(ValueError, match="rewards"):
-            tc.token_advantages(row, **given)
+    with pytest.raises(
+        ValueError, match=r"rewards must be finite; missing='leave out'"
+    ):
+        tc.token_advantages(row, **given)
 
 
 def test_turns_of_an_episode_without_a_verdict_are_left_out():
@@ -347,6 +348,38 @@ def test_turns_of_an_episode_without_a_verdict_are_left_out():
     given["rewards"][0, given["turn_ends"][0].nonzero()[0]] = NAN
     got = tc.group_turns(**given, **LEAVE)
     assert torch.equal(got[there], wanted) and not got[0].any()
+
+
+@pytest.mark.parametrize("name", ["REINFORCE", "PPO", "GRPO", "DAPO"])
+@pytest.mark.parametrize("bad", [NAN, INF])
+def test_credit_refuses_a_reward_that_is_no_number_and_names_the_place(name, bad):
+    batch = hand_made([1.0, bad, 0.0], groups=[0, 0, 0])
+    with pytest.raises(ValueError, match=rf"^rewards .* got {bad} at \[1, 2\]"):
+        credit(name, batch)
+    with pytest.raises(ValueError, match=rf"^rewards .* got {bad} at \[1, 2\]"):
+        tc.token_advantages(name, **batch.given())
+    given = CALLS["group_turns"].inputs()
+    given["rewards"][0, column := given["turn_ends"][0].nonzero()[0].item()] = bad
+    with pytest.raises(ValueError, match=rf"got {bad} at \[0, {column}\]"):
+        tc.group_turns(**given)
+
+
+def test_what_a_stage_of_ones_own_names_per_row_is_cut_like_the_rows():
+    def advantage(rewards, difficulty, table):
+        assert table.shape == (7,)
+        return rewards * difficulty
+
+    row = replace(ALGORITHMS["REINFORCE"], advantage=advantage)
+    batch = hand_made([1.0, NAN, 3.0], groups=[0, 0, 0])
+    got = tc.token_advantages(
+        row,
+        batch.rewards,
+        batch.mask,
+        difficulty=torch.tensor([2.0, 3.0, 5.0]),
+        table=torch.zeros(7),
+        **LEAVE,
+    )
+    assert got[:, 1].tolist() == [2.0, 0.0, 15.0]
 
 
 @pytest.fixture(scope="module")

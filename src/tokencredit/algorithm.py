@@ -23,7 +23,7 @@ from difflib import get_close_matches
 import torch
 
 from tokencredit.batch import Batch
-from tokencredit.credit.groups import MISSING
+from tokencredit.credit.groups import MISSING, only_finite
 from tokencredit.credit.returns import per_turn, row_sum
 from tokencredit.tensors.checks import (
     FLOATS,
@@ -312,7 +312,7 @@ def token_advantages(
         algorithm: an entry of ALGORITHMS or its name.
         rewards: on the token that earned them, 0 where masked.
         mask: True where the policy chose the token.
-        missing: "refuse", or "leave out" a row that has a NaN among its rewards: a
+        missing: "refuse" a NaN, or "leave out" a row that has one among its rewards: a
             response without a verdict is in no mean and no std, and gets advantage 0.
         batch: what the advantage names: groups (which prompt a sequence answers),
             values and last_values (the critic's), turn_ends; or one of its dials.
@@ -322,8 +322,9 @@ def token_advantages(
 
     Raises:
         ValueError: a tensor that the advantage needs is missing, or its own errors; a
-            keyword that is neither a field of a `Batch` nor named by the advantage; an
-            unknown algorithm.
+            reward that is infinite, or NaN and refused (the place is named); a keyword
+            that is neither a field of a `Batch` nor named by the advantage; an unknown
+            algorithm.
 
     >>> from tokencredit import ALGORITHMS
     >>> rewards = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
@@ -337,6 +338,7 @@ def token_advantages(
     (rewards,) = floats(2, rewards=rewards)
     mask = token_mask(mask, rewards)
     rewards_only_where(mask, rewards, "live tokens")
+    only_finite(rewards, choice("missing", missing, MISSING))
     batch = batch | {"rewards": rewards, "mask": mask}
     if algorithm.credit == "turn":
         if batch.get("turn_ends") is None:
@@ -367,19 +369,19 @@ def judged(rewards: PerToken, mask: TokenMask, missing: str) -> SequenceMask:
     has a NaN among its rewards.
     """
     live = mask.any(1)
-    if choice("missing", missing, MISSING) == "refuse":
-        return live
-    return live & ~rewards.isnan().any(1)
+    return live if missing == "refuse" else live & ~rewards.isnan().any(1)
 
 
 def rows_of(batch: Mapping[str, object], rows: SequenceMask) -> dict[str, object]:
-    """Some rows of every field of a `Batch`; anything else as it is."""
-    some, known = dict(batch), {field.name for field in fields(Batch)}
+    """Some rows of every tensor that has an entry per row, as a batch's fields have."""
+    some, facts = dict(batch), {field.name for field in fields(Batch)}
     for name, x in batch.items():
-        if name in known and isinstance(x, torch.Tensor) and x.dim():
-            if (len(x), x.device) != (len(rows), rows.device):
-                refuse(name, f"of {len(rows)} rows on {rows.device}", x)
+        if not isinstance(x, torch.Tensor) or not x.dim():
+            continue
+        if (len(x), x.device) == (len(rows), rows.device):
             some[name] = x[rows]
+        elif name in facts:
+            refuse(name, f"of {len(rows)} rows on {rows.device}", x)
     return some
 
 
@@ -457,7 +459,7 @@ def policy_loss(
     if algorithm.entropy_coef:
         bonus = per_token(algorithm, "its entropy bonus", "entropies", x, mask)
         loss = loss - algorithm.entropy_coef * bonus
-    only_finite(algorithm, loss, x, mask)
+    refuse_infinite(algorithm, loss, x, mask)
     norm = AGGREGATIONS[algorithm.aggregation].per_row == "max_length"
     if norm and max_length is None:
         lacks(algorithm, algorithm.aggregation, "max_length")
@@ -470,7 +472,7 @@ def policy_loss(
     )
 
 
-def only_finite(algorithm: Algorithm, loss: PerToken, x: Mapping, mask: TokenMask):
+def refuse_infinite(algorithm: Algorithm, loss: PerToken, x: Mapping, mask: TokenMask):
     """Raise where an infinite log-probability makes the loss of a live token infinite.
 
     A NaN that came in is left to show, and so is a ratio too large for its dtype.

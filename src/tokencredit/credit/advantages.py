@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tokencredit.credit.groups import MISSING, TINY, group_rewards
+from tokencredit.credit.groups import MISSING, TINY, group_rewards, only_finite
 from tokencredit.credit.returns import (
     bootstrap,
     by_rows,
@@ -243,7 +243,8 @@ def group_turns(
     mask = token_mask(mask, rewards)
     turn_ends = ends_of_turns(turn_ends, rewards, mask)
     group_ids(groups, rewards.sum(1))
-    if choice("missing", missing, MISSING) == "leave out":
+    only_finite(rewards, choice("missing", missing, MISSING))
+    if missing == "leave out":
         unjudged = rewards.isnan().any(1, keepdim=True)
         rewards = torch.where(unjudged & turn_ends, torch.nan, rewards)
     turns = torch.zeros_like(rewards)

@@ -62,6 +62,10 @@ def group_rewards(
     mean = total(centred, index, size).div_(size.clamp(min=1))
     if not (math.isfinite(mean.sum()) or mean.isfinite().all()):
         only_finite(came, missing)
+        raise ValueError(
+            "rewards must be so small that float64 holds the sum of a group; got "
+            + describe(came)
+        )
     centred.sub_(mean.take(index))
     if out is not None:
         centred.masked_fill_(out, 0)
@@ -80,22 +84,19 @@ def spread(centred: Tensor, index: Tensor, size: Tensor) -> Tensor:
     return var.sqrt_().mul_(unit)
 
 
-def only_finite(rewards: Tensor, missing: str):
-    """Raise for the first reward that is not a number, or for sums beyond float64."""
+def only_finite(rewards: Tensor, missing: str = "refuse"):
+    """Raise for the first reward that is no finite number; a NaN may be left out."""
     bad = ~rewards.isfinite()
     if missing == "leave out":
         bad &= ~rewards.isnan()
-    if not bad.any():
+    if bad.any():
+        place = bad.nonzero()[0].tolist()
+        value = rewards[tuple(place)]
+        hint = "; missing='leave out' is for NaN" if value.isnan() else ""
         raise ValueError(
-            "rewards must be so small that float64 holds the sum of a group; got "
+            f"rewards must be finite{hint}; got {value.item()} at {place} of "
             + describe(rewards)
         )
-    place = int(bad.nonzero()[0])
-    hint = "; missing='leave out' is for NaN" if rewards[place].isnan() else ""
-    raise ValueError(
-        f"rewards must be finite{hint}; got {rewards[place].item()} at [{place}] of "
-        + describe(rewards)
-    )
 
 
 def total(x, index, size):

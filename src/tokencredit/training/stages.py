@@ -20,7 +20,7 @@ from tokencredit.algorithm import (
     token_advantages,
 )
 from tokencredit.batch import Batch
-from tokencredit.credit.groups import MISSING
+from tokencredit.credit.groups import MISSING, only_finite
 from tokencredit.credit.returns import row_sum
 from tokencredit.tensors.checks import choice
 from tokencredit.tensors.log_probs import entropy, token_log_probs
@@ -60,10 +60,12 @@ def credit(
         The sequences that are learned from, with advantages.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have; a NaN.
+        ValueError: a stage needs something that the batch does not have; an infinite
+            reward or a NaN (the place is named).
     """
     algorithm = named(algorithm)
-    if choice("missing", missing, MISSING) == "leave out":
+    only_finite(batch.rewards, choice("missing", missing, MISSING))
+    if missing == "leave out":
         batch = with_a_verdict(batch)
     batch = filtered(algorithm, batch)
     if reference is not None:
