@@ -21,6 +21,7 @@ import pytest
 import yaml
 from test_homework import CENTRED, ROOT, SAMPLE, WRONG, lose_metadata, submission
 
+from coursebook.languages import foreign
 from coursebook.pages import NotebookError
 from homework import intake, page, schedule
 from homework.grading import blank, grade_student
@@ -291,6 +292,36 @@ def test_an_interrupted_export_is_refused_whole(tmp_path, capsys, end):
     assert not (tmp_path / "out").exists()
 
 
+def stored(files: dict) -> bytes:
+    """A zip whose entries are not compressed, as of zips and by some exports."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return held.getvalue()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_cut_export_with_a_students_whole_zip_is_refused_with_its_names(
+    tmp_path, capsys, first
+):
+    own = {"lee_2_20_hw.zip": zipped({"hw/09.ipynb": RIGHT})}
+    files = {"ada_1_10_hw.ipynb": RIGHT, "王芳_3_30_hw.ipynb": RIGHT}
+    files = own | files if first else files | own
+    data = stored(files | {"zoe_4_40_hw.ipynb": RIGHT})
+    cut = data[: data.index(b"zoe_4_40_hw.ipynb") + 500]
+    (tmp_path / "class.zip").write_bytes(cut)
+    assert zipfile.is_zipfile(tmp_path / "class.zip")  # the student's, inside
+    assert grade(tmp_path / "class.zip", tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert "class.zip is not a whole zip; was the download interrupted?" in said
+    assert {line.strip() for line in said.splitlines()[2:]} == {
+        *files,
+        "zoe_4_40_hw.ipynb",
+    }
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_export_that_names_paths_outside_says_so(tmp_path, capsys):
     files = {"../evil_1_2_h.ipynb": RIGHT, "ada_3_4_h.ipynb": RIGHT}
     (tmp_path / "in" / "x").mkdir(parents=True)
@@ -298,6 +329,106 @@ def test_an_export_that_names_paths_outside_says_so(tmp_path, capsys):
     assert grade(tmp_path / "in" / "x" / "class.zip", tmp_path / "out") == 0
     assert "names paths outside itself; left out" in capsys.readouterr().err
     assert set(grades(tmp_path / "out")) == {"ada_3"}
+
+
+# --- which notebook counts ------------------------------------------------------
+
+
+HALF = text(submission(clip="raise NotImplementedError"))
+BLANK = text(student_notebook(SAMPLE, "zh"))
+
+
+def dated(files: list[tuple[str, str, int]]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content, day in files:
+            archive.writestr(zipfile.ZipInfo(name, (2026, 9, day, 8, 0, 0)), content)
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("files", "total"),
+    [
+        ([("a.ipynb", RIGHT, 1), ("b.ipynb", BLANK, 9)], 5),
+        ([("a.ipynb", BLANK, 9), ("b.ipynb", RIGHT, 1)], 5),
+        ([("a.ipynb", RIGHT, 1), ("b.ipynb", HALF, 9)], 5),
+        ([("a.ipynb", RIGHT, 9), ("b.ipynb", BAD, 1)], 5),
+        ([("a.ipynb", RIGHT, 1), ("b.ipynb", BAD, 9)], 2),
+        ([("a.ipynb", BAD, 5), ("a-2.ipynb", BAD, 5), ("a-10.ipynb", RIGHT, 5)], 5),
+    ],
+)
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_the_fullest_then_latest_attempt_counts_and_a_blank_one_never(
+    sample, tmp_path, files, total, form
+):
+    if form == "zip":
+        (tmp_path / "a.zip").write_bytes(dated(files))
+    for name, content, day in files if form == "folder" else ():
+        write(tmp_path, {name: content})
+        os.utime(tmp_path / name, (day * 86400, day * 86400))
+    given = Submission("ada", "ada", [*tmp_path.iterdir()])
+    result = grade_student(given, *sample)
+    assert result.total == total and result.flags == {"several-notebooks"}
+
+
+@pytest.mark.parametrize(
+    "name", ["hw.ipynb.txt", "hw.ipynb.json", "HW.IPYNB", "a.ipynb (1).txt"]
+)
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16", "gbk"])
+def test_a_notebook_is_read_whatever_a_browser_or_an_editor_made_of_it(
+    sample, tmp_path, name, code
+):
+    data = RIGHT.replace("raise", "raise  # 标准差").encode(code)
+    write(
+        tmp_path / "in",
+        {f"ada/{name}": data, f"bo_1_2_{name}": data, f"cy-{name}": data},
+    )
+    found, ignored = submissions(tmp_path / "in", tmp_path / "out")
+    assert [s.student for s in found] == ["ada", "bo_1", "cy-" + name.partition(".")[0]]
+    assert not ignored
+    given = Submission("ada", "ada", [tmp_path / "in" / "ada"])
+    assert grade_student(given, *sample).total == 5
+    (tmp_path / "a.zip").write_bytes(zipped({name: data}))
+    given = Submission("ada", "ada", [tmp_path / "a.zip"])
+    assert grade_student(given, *sample).total == 5
+
+
+# --- the language of the class -----------------------------------------------------
+
+
+def feedback(out: Path, student: str) -> str:
+    return (out / "feedback" / student / "feedback.md").read_text("utf-8")
+
+
+ENGLISH = text(submission(lang="en"))
+
+
+def test_who_has_no_readable_notebook_reads_the_language_of_the_class(tmp_path):
+    for number in range(2):
+        write(tmp_path / "in", {f"en{number}/a.ipynb": ENGLISH})
+    write(tmp_path / "in", {"zh/a.ipynb": RIGHT, "cut/a.ipynb": ENGLISH[:99]})
+    write(tmp_path / "in", {"large/a.ipynb": bytes(21 * 2**20), "pdf/a.pdf": b"%PDF"})
+    (tmp_path / "in" / "link").mkdir()
+    (tmp_path / "in" / "link" / "a.ipynb").symlink_to(SAMPLE)
+    assert grade(tmp_path / "in", tmp_path / "out") == 0
+    says = {name: feedback(tmp_path / "out", name) for name in names(tmp_path / "in")}
+    assert says["zh"].startswith("# 批改结果") and says["en0"].startswith("# Feedback")
+    assert "the file is not a readable notebook" in says["cut"]
+    assert "larger than 20 MB; clear all outputs" in says["large"]
+    assert "there is no notebook file" in says["pdf"]
+    assert "a link was handed in; please upload the notebook itself" in says["link"]
+
+
+def test_lang_is_the_language_of_all_feedback_and_of_the_report(tmp_path):
+    files = {"zh/a.ipynb": BAD, "en/a.ipynb": ENGLISH, "pdf/a.pdf": b"%PDF"}
+    write(tmp_path / "in", files)
+    assert grade(tmp_path / "in", tmp_path / "out", "--lang", "en") == 0
+    for name in ("zh", "en", "pdf"):
+        assert not foreign(feedback(tmp_path / "out", name), "en")
+    assert grade(tmp_path / "in", tmp_path / "out", "--lang", "zh") == 0
+    assert feedback(tmp_path / "out", "pdf").startswith("# 批改结果")
+    assert main(["homework", "report", str(tmp_path / "out"), "--lang", "en"]) == 0
+    assert not foreign((tmp_path / "out" / "report.html").read_text("utf-8"), "en")
 
 
 # --- another chapter's notebook --------------------------------------------------
@@ -319,6 +450,12 @@ def test_a_notebook_of_another_chapter_is_flagged(sample):
     stub = student_notebook(SAMPLE, "zh")
     assert flags(stub) == set()
     assert flags({"cells": [], "metadata": {}, "nbformat": 4}) == set()
+    same_names = submission(WRONG, "raise NotImplementedError")
+    same_names["metadata"]["tokencredit"]["chapter"] = "91_other"
+    path = write(Path(tempfile.mkdtemp()), {"a.ipynb": text(same_names)}) / "a.ipynb"
+    result = grade_student(Submission("ada", "ada", [path]), *sample)
+    assert "other-chapter" in result.flags
+    shutil.rmtree(path.parent)
 
 
 # --- going on, and going wrong ---------------------------------------------------

@@ -9,9 +9,11 @@ import itertools
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from enum import StrEnum
@@ -27,20 +29,22 @@ from coursebook import marks
 from coursebook.code_cells import in_language
 from coursebook.languages import foreign, pick
 from coursebook.pages import is_solution, one_language, read_notebook, tags
-from homework import exchange, kinds
-from homework.grading import grade_student
+from homework import exchange, kinds, worker
+from homework.grading import Outcome, Run, grade_student
 from homework.intake import Submission
-from homework.report import markdown
+from homework.report import data as as_data
+from homework.report import markdown, reason
 from homework.sandbox import Sandbox
 from homework.source import (
+    Check,
     has_homework,
     imported,
     lean,
     read_homework,
     student_notebook,
 )
-from homework.verify import verify
-from homework.words import SPOKEN
+from homework.verify import sandbox_for, verify
+from homework.words import REASONS, SPOKEN
 from tokencredit.__main__ import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -1122,6 +1126,306 @@ def grade_one(notebook: dict, homework, sandbox, name: str = "a.ipynb"):
         save(Path(folder, name), notebook)
         student = Submission("ada", "ada", [Path(folder, name)])
         return grade_student(student, homework, sandbox)
+
+
+# --- answers are found where they were written -------------------------------
+
+STUB = "def centred(rewards, eps=1e-6):\n    raise NotImplementedError('not yet')\n"
+LISTED = """
+def centred(rewards, eps=1e-6):
+    if rewards.ndim == 1:
+        return (rewards - rewards.mean()) / (rewards.std() + eps)
+    raise NotImplementedError(rewards.ndim)
+"""
+
+
+def put(notebook: dict, name: str, source: str, index: int | None = None) -> dict:
+    """Write into a cell of a notebook, or put a new one at an index."""
+    if index is None:
+        cell_of(notebook, name)["source"] = source
+    else:
+        cell = {"cell_type": name, "metadata": {}, "source": source, "outputs": []}
+        notebook["cells"].insert(index, cell)
+    return notebook
+
+
+def above(notebook: dict, name: str, answer: str) -> dict:
+    cell = cell_of(notebook, name)
+    return put(notebook, name, answer + "\n" + "".join(cell["source"]))
+
+
+def blank_centred() -> dict:
+    """Only `clip` is answered."""
+    notebook = submission()
+    stub = cell_of(student_notebook(SAMPLE, "zh"), "centred")
+    return put(notebook, "centred", stub["source"])
+
+
+PLACES = {
+    "over the check": put(blank_centred(), "centred-check", CENTRED),
+    "over the held-back check": put(blank_centred(), "centred-hidden", CENTRED),
+    "above the asserts of the check": above(blank_centred(), "centred-check", CENTRED),
+    "in a new cell above the stub": put(blank_centred(), "code", CENTRED, 2),
+    "with a raise of its own, above the stub": put(blank_centred(), "code", LISTED, 2),
+    "with a raise of its own": put(submission(), "centred", LISTED),
+    "both in the cell of the first, stubs left": put(
+        student_notebook(SAMPLE, "zh"), "centred", CENTRED + CLIP
+    ),
+    "in the other's cell, its stub below": put(
+        blank_centred(), "code", CENTRED + CLIP, 2
+    ),
+    "after display()": submission(before("display(torch.ones(1))\n")),
+    "after get_ipython()": submission(
+        before("get_ipython().run_line_magic('a', 'b')\n")
+    ),
+    "after !pip and %magic": submission(before("!pip install x\n%matplotlib inline\n")),
+    "after x = !ls": submission(before("files = !ls\n")),
+    "after help": submission(before("torch.where?\n?torch\n")),
+    "below %%time": submission("%%time\n" + CENTRED),
+    "after a top-level await": submission(
+        before("import asyncio\nawait asyncio.sleep(0)\n")
+    ),
+    "compiled": submission(before("@torch.compile\ndef f(x):\n    return x\nf(3)\n")),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_an_answer_counts_wherever_it_was_written(sample, name):
+    result = grade_one(PLACES[name], *sample)
+    assert result.total == 5, markdown(result, sample[0])
+    assert result.flags <= {"duplicates"}
+
+
+MISPLACED = {
+    "in a text cell": (
+        put(blank_centred(), "markdown", CENTRED, 3),
+        "第 4 个单元格是文字，不是代码",
+    ),
+    "in a raw cell": (put(blank_centred(), "raw", CENTRED, 3), "第 4 个单元格是文字"),
+    "in a class": (
+        submission("class Solution:\n" + CENTRED.replace("\n", "\n    ")),
+        "把答案写在一个类里",
+    ),
+    "printed": (
+        submission("def centred(rewards, eps=1e-6):\n    print(rewards)\n"),
+        "它返回了 `None`。用 `return` 返回结果",
+    ),
+    "below the raise": (
+        submission(STUB.replace("not yet", "请在这里写出你的答案") + "    return 1\n"),
+        "`raise NotImplementedError` 那一行还在",
+    ),
+    "with a raise that is reached": (submission(STUB), "NotImplementedError: not yet"),
+}
+
+
+@pytest.mark.parametrize("name", MISPLACED)
+def test_feedback_says_where_an_answer_stands_that_did_not_run(sample, name):
+    notebook, says = MISPLACED[name]
+    result = grade_one(notebook, *sample)
+    assert result.score("centred") == 0 and result.score("clip") == 2
+    assert says in markdown(result, sample[0])
+    assert result.flags <= {"duplicates"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("def stop_push(h, A, k): return (", "SyntaxError: '(' was never closed"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def stop_pull(h, A, k): return 0", "`stop_push` is not there"),
+    ],
+)
+def test_an_answer_that_does_not_run_is_never_an_accusation(answer, says):
+    path = ROOT / "chapters" / "09_aggregation.ipynb"
+    homework, notebook = read_homework(path), student_notebook(path, "en")
+    put(notebook, "stop-push", answer)
+    with sandbox_for([homework], [ROOT]) as sandbox:
+        result = grade_one(notebook, homework, sandbox)
+    assert says in markdown(result, homework)
+    assert not result.flags & {"imports-package", "died"}
+
+
+@pytest.mark.parametrize(
+    "cells", [["while True: pass"] * 25, ["import time; time.sleep(.9)"] * 9]
+)
+def test_slow_cells_cost_no_answer_its_turn_and_are_named(cells):
+    notebook = submission(lang="en")
+    for source in cells:
+        put(notebook, "code", source, 2)
+    with Sandbox(1, ["torch"], [ROOT]) as sandbox:
+        started = time.monotonic()
+        result = grade_one(notebook, read_homework(SAMPLE), sandbox)
+    assert result.total == 5 and "timeout" in result.flags
+    assert "Too slow to be run to their end while grading: cells 3, 4," in markdown(
+        result, read_homework(SAMPLE)
+    )
+    assert time.monotonic() - started < 60
+
+
+def test_one_submission_has_one_time_limit():
+    notebook = submission(inside("while True: pass"), inside("while True: pass"), "en")
+    homework = read_homework(SAMPLE)
+    run = Run(types.SimpleNamespace(seconds=1), homework, [], set())
+    run.whole = 0
+    outcomes = run.outcomes()
+    assert {o.report["kind"] for found in outcomes.values() for o in found} == {"over"}
+    assert "time for the whole notebook was used up" in REASONS["over"]["en"]
+    assert notebook
+
+
+# --- what feedback must not tell ----------------------------------------------
+
+HELD = "[1., 1., 1., 1.]"  # what only the held-back check of `centred` asks
+LEAKS = {
+    "in the exception": inside(
+        "if len(rewards) == 4: raise ValueError(str(rewards.tolist()) + str(rewards))"
+    ),
+    "in the exception's name": inside(
+        "if len(rewards) == 4: raise type(str(rewards), (Exception,), {})"
+    ),
+    "in the type returned": inside(
+        "if len(rewards) == 4: return type(str(rewards), (), {})()"
+    ),
+    "in a part of the package": inside(
+        "import tokencredit\n"
+        "    if len(rewards) == 4: return getattr(tokencredit, str(rewards))()"
+    ),
+    "kept for the next exercise": before("SEEN = []\n").replace(
+        "    centre", "    SEEN.append(str(rewards))\n    centre", 1
+    ),
+}
+TELLS = """
+def objective(ratio, advantage, clip=0.2):
+    raise ValueError(str(SEEN))
+predicted = 1
+"""
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_no_message_holds_what_a_held_back_check_asks(sample, name):
+    clip = TELLS if "next" in name else CLIP
+    result = grade_one(submission(LEAKS[name], clip), *sample)
+    text = markdown(result, sample[0]) + json.dumps(as_data(result, sample[0]))
+    assert result.total < 5
+    for shown in (HELD, "[1.0, 1.0, 1.0, 1.0]", "1., 1., 1."):
+        assert shown not in text
+    if name == "in the exception":
+        assert "`ValueError`。不公开的检查不显示错误消息" in text
+    if "next" in name:
+        assert "[1., 2., 6.]" in text  # the public check's, which they may see
+
+
+def test_a_private_message_is_shown_in_one_language(tmp_path, sample):
+    said = "h = 0.001，A = -0.5 | h = 0.001, A = -0.5"
+    check = Check("centred-private", f"assert False, {said!r}", 1.0, True)
+    outcome = Outcome(check, False, {"kind": "assert", "text": said})
+    assert reason(outcome.report, "en") == ["h = 0.001, A = -0.5"]
+    assert reason(outcome.report, "zh") == ["h = 0.001，A = -0.5"]
+    assert (
+        reason({"kind": "assert", "text": "a | b is even"}, "en")[-2] == "a | b is even"
+    )
+
+
+# --- flags --------------------------------------------------------------------
+
+INNOCENT = {
+    "Kaggle's first cell": "import os\n"
+    "for dirname, _, filenames in os.walk('/kaggle/input'):\n"
+    "    for filename in filenames:\n        print(os.path.join(dirname, filename))\n",
+    "a plot": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n",
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True)\n",
+    "a file that is not there": "try:\n    open('/content/x.csv')\n"
+    "except FileNotFoundError:\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_everyday_code_raises_no_flag(sample, name):
+    notebook = put(submission(), "code", INNOCENT[name], 2)
+    result = grade_one(notebook, *sample)
+    assert result.total == 5
+    assert not result.flags
+
+
+def test_a_file_outside_is_still_refused_and_flagged(sample):
+    for source in ("open('/etc/passwd').read()", "import os; os.listdir('/etc')"):
+        result = grade_one(put(submission(), "code", source, 2), *sample)
+        assert result.flags == {"files"}
+
+
+# --- walls --------------------------------------------------------------------
+
+SENDS = """
+import ctypes, socket, struct
+libc = ctypes.CDLL(None)  # round what Python would refuse
+handle = libc.socket(2, 2, 0)
+home = bytes([127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+address = struct.pack("<H", 2) + struct.pack(">H", PORT) + home
+sent = libc.sendto(handle, b"homework", 8, 0, address, 16)
+"""
+
+
+def test_a_student_has_a_network_of_its_own(sample):
+    homework, sandbox = sample
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here:
+        here.bind(("127.0.0.1", 0))
+        here.settimeout(0.2)
+        answer = before(SENDS.replace("PORT", str(here.getsockname()[1])))
+        result = grade_one(submission(answer), homework, sandbox)
+        if "network" in sandbox.open:
+            pytest.skip("this system gives no network space")
+        assert result.total == 5, markdown(result, homework)
+        with pytest.raises(TimeoutError):
+            here.recv(8)
+
+
+def test_the_network_test_would_hear_a_student():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here:
+        here.bind(("127.0.0.1", 0))
+        here.settimeout(5)
+        exec(SENDS.replace("PORT", str(here.getsockname()[1])), {})
+        assert here.recv(8) == b"homework"
+
+
+def test_an_installed_package_is_closed_and_others_stay_open(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    for name in ("tokencredit", "tokencredit-0.2.dist-info", "torch", "numpy"):
+        write(site / name / "a.py")
+    monkeypatch.setattr(worker.sysconfig, "get_path", lambda name: str(site))
+    monkeypatch.setattr(worker.sysconfig, "get_paths", lambda: {"purelib": str(site)})
+    opened = worker.readable([])
+    assert opened[str(site / "torch")] == worker.READ == opened[str(site / "numpy")]
+    assert opened[str(site)] == worker.LIST
+    assert not [
+        path for path in opened if "tokencredit" in path.removeprefix(str(tmp_path))
+    ]
+    with sandboxed(worker.close_files, tmp_path / "own", opened) as can_read:
+        assert can_read(site / "torch" / "a.py")
+        assert not can_read(site / "tokencredit" / "a.py")
+
+
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x = 1")
+
+
+@contextlib.contextmanager
+def sandboxed(close, folder: Path, opened: dict):
+    """Close the files in a process of its own, and ask there what it can read."""
+    folder.mkdir()
+
+    def can_read(path: Path) -> bool:
+        child = os.fork()
+        if child == 0:
+            closed = close(str(folder), opened)
+            try:
+                path.read_bytes()
+            except PermissionError:
+                os._exit(1 if closed else 2)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    yield can_read
 
 
 @pytest.mark.parametrize(

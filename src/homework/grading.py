@@ -39,7 +39,7 @@ from homework.words import REASONS, SPOKEN, WORDS
 SECONDS = 10.0  # of waiting for a student, per exercise and per cell
 WHOLE = 6  # times that: of waiting for one submission
 SPARE = 2  # times that: for cells that answer nothing
-SLOW = 1.0  # seconds that such a cell still gets when those are used up
+SLOW = 0.1  # times that: what such a cell still gets when those are used up
 RESTARTS = 100  # processes that one submission may use up
 SOURCE_LIMIT = 2**20  # characters of code in one submission
 LOST = {"timeout", "over", "died", "lost", "forged", "MemoryError", "SystemExit"}
@@ -96,7 +96,8 @@ def pick(
             continue
         written = answered(notebook, homework)
         score = sum(bool(written & set(e.names)) for e in homework.exercises)
-        order = [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", str(path))]
+        stem = str(path.with_suffix(""))
+        order = [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", stem)]
         readable.append((score, path.stat().st_mtime, order, path, notebook))
     if len(paths) > 1:
         result.flags.add("several-notebooks")
@@ -291,12 +292,13 @@ class Run:
         for name, source in self.cells:
             if name in self.poison:
                 continue
-            limit = self.sandbox.seconds
+            limit, least = self.sandbox.seconds, SLOW * self.sandbox.seconds
             if name not in self.own:
-                if self.spare <= 0 and self.took.get(name, 0) > SLOW:
+                late = self.whole < WHOLE / 2 * self.sandbox.seconds
+                if late or (self.spare <= 0 and self.took.get(name, 0) > least):
                     self.slow.add(name)
                     continue
-                limit = min(limit, max(self.spare, SLOW))
+                limit = min(limit, max(self.spare, least))
             try:
                 with self.within(limit) as took:
                     student.ask("run", source=source, cell=name)

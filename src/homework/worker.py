@@ -211,6 +211,7 @@ def student(channel: socket.socket, order: dict, space: bool) -> None:
     os.closerange(3, channel.fileno())
     os.closerange(channel.fileno() + 1, 4096)
     os.environ["HOME"] = os.environ["TMPDIR"] = folder
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder  # else /tmp, at some imports
     user = other_user(folder)
     limit(order["memory"], order["cpu"], processes=user or (space and os.getuid() > 0))
     files = close_files(folder, order["readable"])
