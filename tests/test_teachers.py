@@ -10,7 +10,8 @@ import pytest
 from course import plan
 
 from coursebook.languages import LANGUAGES
-from coursebook.pages import one_language_page
+from coursebook.pages import chapter_number, one_language_page
+from homework.source import has_homework, needs_package, student_notebook
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "teachers.md").read_text(encoding="utf-8")
@@ -50,6 +51,15 @@ def test_the_chapters_that_may_be_left_out_are_needed_by_no_other():
     assert "16、15" in PAGE and "12、11" in PAGE and "16 and 15, then 12 and 11" in PAGE
 
 
+def test_the_chapters_whose_public_checks_need_the_package_are_named():
+    chapters = [
+        p for p in sorted(ROOT.glob("chapters/[0-9]*.ipynb")) if has_homework(p)
+    ]
+    need = [p for p in chapters if needs_package(student_notebook(p, "en")["cells"])]
+    assert [chapter_number(path.name) for path in need] == [6, 7, 8]
+    assert "第 6 到 8 章的公开检查" in PAGE and "checks of chapters 6 to 8" in PAGE
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_feedback_and_the_grades_of_the_page_are_what_the_grader_writes(
@@ -79,4 +89,4 @@ def test_the_feedback_and_the_grades_of_the_page_are_what_the_grader_writes(
     ][: len([line for line in shown if line])]
     (table,) = re.findall(r"^```text\n(student,.*?)^```", page, re.M | re.S)
     rows = (out / "grades.csv").read_text("utf-8-sig").splitlines()
-    assert table.splitlines() == [",".join(row.split(",")[:8]) for row in rows]
+    assert table.splitlines() == [row.replace(f",{lang},", ",en,") for row in rows]

@@ -216,9 +216,10 @@ def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
 
 def class_language(found: list, enough: int = 9) -> str:
     """The language of most notebooks among the first that can be read."""
-    spoken, paths = Counter(), [path for s in found for path in s.paths]
-    own = (path for path in paths if not path.is_symlink())
-    for path in (file for path in own for file in (path, *path.rglob("*.ipynb"))):
+    spoken = Counter()
+    paths = [path for s in found for path in s.paths if not path.is_symlink()]
+    files = (file for path in paths for file in (path, *path.rglob("*.ipynb")))
+    for path in files:
         with contextlib.suppress(NotebookError, OSError):
             if path.is_file() and not path.is_symlink():
                 spoken[language(read_notebook(path))] += 1
