@@ -122,3 +122,118 @@ def test_the_chapters_write_the_letters_of_the_glossary():
     assert {number for number, trajectory in holds.items() if not trajectory} <= {
         *(1, 11, 16),  # a temperature, of sampling or of a soft gate
     }
+
+
+# --- a meaning says the same in both languages --------------------------------------
+
+POLES = {  # what turns a meaning round, and how Chinese and English say it
+    "up": (
+        "抬高|升高|变好|变大|更好",
+        r"raises|pushing up|rises|improves?|better\b(?! this)|grow\b",
+    ),
+    "down": ("压低|降到", "lowers|falls"),
+    "large": (
+        "超过|上限|上界|上侧|最大",
+        r"above|\blimit\b|upper|ceiling|largest|second bound",
+    ),
+    "short": ("变短|短的", "shorter|short rows"),
+    "long": ("变长|等长", "longer|longest"),
+    "positive": ("正的|正优势", "a positive push|positive advantage"),
+    "negative": ("为负|负的|负数", "negative"),
+    "correct": ("正确", r"\bcorrect (?=resp)"),
+    "incorrect": ("错误", "incorrect"),
+    "true": ("为真", r"\btrue"),
+    "false": ("为假", r"\bfalse"),
+    "new": ("新(?=策略|旧|预测|权重)", r"\bnew\b"),
+    "old": ("旧(?=数据|策略)|更早", r"\bold\b|earlier policy"),
+    "critic": ("价值网络", "critic"),
+    "return": ("回报", r"\breturns?\b(?! it)"),
+    "easy": ("极易", "very easy"),
+    "hard": ("极难", "very hard"),
+    "next": ("下一", r"\bnext\b"),
+    "this": ("这一步|这个动作", r"this (?=value|action|step)"),
+    "minus": ("减去|减均值", r"\bminus\b(?! the der)|subtract"),
+    "sampling": ("推理引擎", "inference engine"),
+    "training": ("训练引擎", "training engine"),
+    "before": ("之前|更新前|采样前", "before(?! one)"),
+    "after": ("之后|以后(?!求)", r"\bafter\b"),
+    "only": ("只", r"\bonly\b|alone"),
+    "not": (
+        "不(?!同|一致|确定|动|到|只)|没有|未",
+        r"\bnot\b(?! only)|\bno\b|never|without|cannot",
+    ),
+    "number": (r"\d+(?:\.\d+)?", r"\d+(?:\.\d+)?"),
+}
+OTHERWISE = {  # where one language needs no such word, or has it elsewhere; read twice
+    "transition": "after",
+    "truncation": "after",
+    "exploration": "before not",
+    "behaviour_policy": "training",
+    "edge_case": "only",
+    "enumeration": "not",
+    "outcome_reward": "only",
+    "rlhf": "only",
+    "frontier": "not",
+    "reward_hacking": "not",
+    "overlong_penalty": "large",
+    "baseline": "return not",
+    "action_value": "after",
+    "bootstrapping": "not",
+    "value_pretraining": "before only",
+    "difficulty_bias": "after",
+    "potential_shaping": "not",
+    "zero_gradient_batch": "this",
+    "eglp_lemma": "not only",
+    "moe": "before",
+    "clip": "number",
+    "clip_range": "not",
+    "gate": "not only",
+    "tis": "large",
+    "dual_clip": "large",
+    "balanced_clip": "only",
+    "value_clip": "not",
+    "effective_sample_size": "after",
+    "explained_variance": "critic",
+}
+
+
+def poles(name: str, text: str, lang: str) -> list[str]:
+    """The poles of a meaning in their order, formulas left out."""
+    text = re.sub(r"\$[^$]*\$", " ", text)
+    found = [
+        (hit.start(), hit[0] if pole == "number" else pole)
+        for pole, said in POLES.items()
+        if pole not in OTHERWISE.get(name, "").split()
+        for hit in re.finditer(said[lang == "en"], text, re.I)
+    ]
+    return [pole for _, pole in sorted(found)]
+
+
+def formulas(text: str) -> list[str]:
+    return sorted(re.findall(r"\$([^$]*)\$", text))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_meaning_is_not_turned_round_in_one_language(name):
+    zh, en = (ROWS[name]["means"][lang] for lang in ("zh", "en"))
+    assert poles(name, zh, "zh") == poles(name, en, "en"), f"{zh} | {en}"
+    assert formulas(zh) == formulas(en)
+
+
+TURNED = {
+    "gae_lambda": "0 trusts only the observed return, 1 only the critic.",
+    "td_error": "Reward plus this value minus the next.",
+    "push": "Minus the derivative; a negative push raises it, a positive lowers it.",
+    "mask": "False where the policy chose the token, which is trained.",
+    "length_bias": "Correct responses get longer and incorrect ones shorter.",
+    "ratio": "The probability under the old policy over that under the new.",
+    "clip_higher": "A clip range that is wider below, so that tokens fall.",
+    "off_policy": "The data comes from the policy being updated.",
+    "termination": "The value after it is not 0.",
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_a_meaning_that_is_turned_round_is_seen(name):
+    zh = ROWS[name]["means"]["zh"]
+    assert poles(name, TURNED[name], "en") != poles(name, zh, "zh")
