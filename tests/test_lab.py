@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,22 @@ import pytest
 import torch
 from pandas import DataFrame
 
-from tokencredit import lab
+from coursebook import stamps
+from tokencredit import lab, rollout
 from tokencredit.__main__ import main
-from tokencredit.lab import Experiment, phenomena, run_experiment
+from tokencredit.lab import Experiment, phenomena, run_experiment, stamping
 from tokencredit.lab.drawing import draw
 from tokencredit.lab.experiment import experiments
+from tokencredit.lab.experiments import _chain, _games, _sort, sort_start
+from tokencredit.lab.experiments._signs import SHOWN
+from tokencredit.lab.experiments._signs import TASK as SIGNS
 from tokencredit.lab.store import STORE, load, path_of, save
+from tokencredit.training import dials, train, warm_up
+from tokencredit.world.rollout import texts
+from tokencredit.world.starts import warm_start
 
 NAMES = list(experiments())
+WORDS = SIGNS.vocabulary
 
 
 def counting(steps=3, **changes):
@@ -320,6 +329,18 @@ def test_the_command_lists_runs_and_refuses(capsys, tmp_path):
     assert "has no table; algorithms, agents have" in capsys.readouterr().err
 
 
+def test_the_help_tells_all_there_is_to_a_run(capsys):
+    with pytest.raises(SystemExit):
+        main(["lab", "--help"])
+    told = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["lab", "run", "--help"])
+    options = set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help"}
+    assert options == set(re.findall(r"--[a-z]+", told)) - {"--help"}
+    for verb in ("list", "run", "show", "table", "stamp", "phenomena"):
+        assert f"python -m tokencredit lab {verb}" in told
+
+
 def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
     rows = []
     for name, top in (("GRPO", 0.97), ("RLOO", 0.5)):
@@ -415,3 +436,147 @@ def test_the_readme_shows_the_table_of_the_store():
     readme = Path(__file__).parents[1] / "README.md"
     table = experiments()["algorithms"].table(lab.results("algorithms"))
     assert f"\n{table}\n" in readme.read_text(encoding="utf-8")
+
+
+# --- stamps: which code computed what is stored ------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_results_were_computed_by_todays_code(name):
+    head, _ = load(path_of(experiments()[name]))
+    assert "stamp" in head, f"{name} has no stamp; run: python -m tokencredit lab stamp"
+    modules = stamping.changed(head["stamp"])
+    assert not modules, (
+        f"{name} was computed by other code of {', '.join(modules)}; "
+        f"run: python -m tokencredit lab stamp {name}"
+    )
+
+
+def edited(monkeypatch, module, old, new):
+    """Take a module's file as if it had been edited."""
+    file = Path(module.__file__)
+    read = Path.read_text
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    stamps.definitions.cache_clear()
+    monkeypatch.setattr(
+        Path,
+        "read_text",
+        lambda self, *args, **dials: (
+            text.replace(old, new) if self == file else read(self, *args, **dials)
+        ),
+    )
+
+
+@pytest.fixture
+def stamp():
+    yield load(path_of(experiments()["sort-start"]))[0]["stamp"]
+    stamps.definitions.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "stale"),
+    [
+        (dials, "max_grad_norm: float = 1.0", "max_grad_norm: float = 0.5", 1),
+        (sort_start, '"position",\n        seed', '"position",\n        0', 1),
+        (sort_start, '"zh": "', '"zh": "？', 0),  # the experiment's words
+        (_sort, "mistaken ratio, ", "ratio, ", 0),  # a docstring
+        (_sort, "row[k] for k in KEPT", "row[k] for k in KEPT[:9]", 1),
+    ],
+)
+def test_a_stamp_tells_other_code_from_other_words(
+    monkeypatch, stamp, module, old, new, stale
+):
+    assert not stamping.changed(stamp)
+    edited(monkeypatch, module, old, new)
+    assert stamping.changed(stamp) == [module.__name__] * stale
+
+
+def test_quick_runs_that_give_other_numbers_are_not_stamped(tmp_path, monkeypatch):
+    chosen = experiments()["sort-start"]
+    head, rows = load(path_of(chosen))
+    other = head["stamp"] | {"code": head["stamp"]["code"] | {"gone": "0 f"}}
+    save(path_of(chosen, tmp_path), head | {"stamp": other}, rows)
+    monkeypatch.setattr(stamping, "stamp_of", lambda name: head["stamp"])
+    assert stamping.restamp("sort-start", tmp_path) == ["gone"]
+    assert stamping.restamp("sort-start", tmp_path) == []
+    quick = other["quick"] | {"reward": other["quick"]["reward"] * 1.01}
+    save(path_of(chosen, tmp_path), head | {"stamp": other | {"quick": quick}}, rows)
+    with pytest.raises(ValueError, match=r"reward was .* and is .*sort-start --again"):
+        stamping.restamp("sort-start", tmp_path)
+
+
+def test_a_stamp_is_taken_in_a_process_of_its_own_and_is_the_stored_one():
+    new = stamping.stamp_of("sort-start")
+    old = load(path_of(experiments()["sort-start"]))[0]["stamp"]
+    assert not stamping.other_numbers(old, new)
+    assert not stamping.changed(new)
+    assert "tokencredit.lab.experiments.sort_start" in new["code"]
+    assert "tokencredit.training.dials" in new["code"]
+
+
+def test_a_run_by_other_code_is_not_mixed_in(tmp_path):
+    chosen, calls = counting()
+    taken = {"code": {"coursebook.languages": "0 names"}, "quick": {}}
+    quietly(chosen, tmp_path, seeds=1, stamp=lambda name: taken)
+    assert load(path_of(chosen, tmp_path))[0]["stamp"] == taken
+    with pytest.raises(
+        ValueError, match=r"other code of coursebook\.languages; .*lab st"
+    ):
+        quietly(chosen, tmp_path)
+    assert len(calls) == 2
+
+
+# --- every seed has its own start ---------------------------------------------------
+
+
+def started(monkeypatch, name, seed, variant=0):
+    """The first logits of a quick run's policy when its training begins."""
+    said, read = {"train": [], "warm_up": []}, torch.zeros(1, 3, dtype=torch.long)
+
+    def noting(function):
+        def called(policy, *args, **dials):
+            with torch.no_grad():
+                logits = policy(read)[0].double().flatten()
+            said[function.__name__].append(logits)
+            return function(policy, *args, **dials)
+
+        return called
+
+    for cached in (_chain.warm_start, _games.warm_start):
+        cached.cache_clear()
+    with monkeypatch.context() as patched:
+        for module in [*sys.modules.values()]:
+            if module.__name__.startswith("tokencredit.lab.experiments"):
+                for verb in (train, warm_up):
+                    if getattr(module, verb.__name__, None) is verb:
+                        patched.setattr(module, verb.__name__, noting(verb))
+        chosen = experiments()[name]
+        chosen.run(chosen.variants[variant], seed, True, None)
+    return (said["train"] or said["warm_up"])[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_seed_starts_from_a_policy_of_its_own(monkeypatch, name):
+    first, second = (started(monkeypatch, name, seed) for seed in (0, 1))
+    assert not torch.allclose(first, second), f"{name}: both seeds start from one"
+    if experiments()[name].settings.get("task") == "signs":
+        read = torch.zeros(1, 3, dtype=torch.long)
+        for seed, logits in enumerate((first, second)):
+            with torch.no_grad():
+                own = warm_start("signs", seed=seed)(read)[0].double().flatten()
+            torch.testing.assert_close(logits, own)
+
+
+SPEAKING = [name for name in NAMES if experiments()[name].speaks]
+
+
+@pytest.mark.parametrize("name", SPEAKING)
+def test_what_is_kept_of_round_0_was_written_by_the_stored_start_of_the_seed(name):
+    kept = lab.where(lab.responses(name), step=0)
+    for seed in range(5):
+        dice = torch.Generator().manual_seed(0)
+        policy = warm_start("signs", seed=seed)
+        written = texts(rollout(policy, SIGNS, list(SHOWN), generator=dice), WORDS)
+        for said in lab.where(kept, seed=seed).response.to_numpy().reshape(-1, 8):
+            assert all(map(str.startswith, written, said)), f"{name}, seed {seed}"

@@ -83,6 +83,11 @@ def definitions(file: Path, home: ModuleType | None) -> list[tuple[str, str]]:
         names = [n.id for t in targets if t for n in ast.walk(t) if hasattr(n, "id")]
         return any(id(named.get(name)) in kept for name in names)
 
+    def of_the_lab(node: ast.stmt) -> bool:
+        """The words and claims of an experiment; no code uses them."""
+        named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0])
+        return named == "EXPERIMENT"
+
     def visit(body: list[ast.stmt], prefix: str) -> None:
         for node in body:
             if isinstance(node, ast.ClassDef):
@@ -92,7 +97,7 @@ def definitions(file: Path, home: ModuleType | None) -> list[tuple[str, str]]:
                 found.append((prefix + node.name, ast.unparse(node)))
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 continue
-            elif prefix or not of_a_table(node):
+            elif prefix or not (of_a_table(node) or of_the_lab(node)):
                 rest.append(ast.unparse(node))
 
     visit(plain(file.read_text(encoding="utf-8")).body, "")

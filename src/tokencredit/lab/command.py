@@ -1,4 +1,4 @@
-"""The command line of the lab; see `tokencredit.lab`."""
+"""The command line of the lab; what its help says is the text of `tokencredit.lab`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from pathlib import Path
 from pandas import DataFrame
 
 from coursebook.languages import LANGUAGES, SOURCE
+from tokencredit import lab
 from tokencredit.lab.experiment import experiment, experiments
 from tokencredit.lab.phenomena import phenomena_table
 from tokencredit.lab.running import run_experiment
+from tokencredit.lab.stamping import restamp, stamp_of
 from tokencredit.lab.store import STORE, lacking, load, path_of, results
 
 
 def add_command(subparsers):
     """Add ``lab`` to the command line."""
-    parser = subparsers.add_parser("lab", help="experiments and their stored results")
+    parser = subparsers.add_parser(
+        "lab",
+        help="experiments and their stored results",
+        description=lab.__doc__.partition("\nexperiment   ")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("list", help="all experiments and what is stored")
     verb.set_defaults(run=list_all)
@@ -32,6 +39,9 @@ def add_command(subparsers):
     where.add_argument("--cluster", metavar="tcp://HOST:8786", help="a Dask scheduler")
     verb.add_argument("--out", type=Path, help="another store")
     verb.set_defaults(run=run)
+    verb = verbs.add_parser("stamp", help="compare stored results with today's code")
+    verb.add_argument("names", nargs="*", metavar="NAME", help="default: all of them")
+    verb.set_defaults(run=stamp)
     verb = verbs.add_parser("show", help="draw stored results into a file")
     verb.add_argument("name")
     verb.add_argument("--out", type=Path, help="PNG or SVG (default: NAME.png)")
@@ -96,8 +106,24 @@ def run(args):
         jobs=args.jobs,
         cluster=args.cluster,
         store=store,
+        stamp=None if args.quick else stamp_of,
     )
     print(path_of(chosen, store))
+
+
+@said
+def stamp(args):
+    """Stamp what today's code still computes; name what it does not."""
+    failed = []
+    for name in args.names or experiments():
+        try:
+            modules = restamp(experiment(name).name)
+        except ValueError as error:
+            failed.append(str(error))
+            continue
+        print(f"{name}: {', '.join(modules) or 'nothing changed'}", flush=True)
+    if failed:
+        raise ValueError("\n".join(failed))
 
 
 @said

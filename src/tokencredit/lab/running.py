@@ -14,6 +14,7 @@ from pandas import DataFrame, concat
 from tqdm.auto import tqdm
 
 from tokencredit.lab.experiment import BARS, Experiment
+from tokencredit.lab.stamping import changed
 from tokencredit.lab.store import (
     STORE,
     lacking,
@@ -36,6 +37,7 @@ def run_experiment(
     jobs: int = 1,
     cluster: str | None = None,
     store: Path | str = STORE,
+    stamp: Callable[[str], dict] | None = None,
     report: Callable[[str], None] = tqdm.write,
     progress: bool = True,
 ) -> DataFrame:
@@ -55,13 +57,16 @@ def run_experiment(
         jobs: processes on this machine.
         cluster: the address of a Dask scheduler, whose workers run instead.
         store: the folder of the results.
+        stamp: gives the stamp of today's code by the experiment's name, which is
+            stored with the first rows; None: none is.
         report: gets a line per run.
         progress: whether bars are shown.
 
     Raises:
-        ValueError: the experiment is finished, or its settings have changed since
-            (`again` starts it anew, and replaces the file when all is done), or
-            another process is running it; see `sweep` for `jobs` and `cluster`.
+        ValueError: the experiment is finished, or its settings or its code have
+            changed since (`again` starts it anew, and replaces the file when all is
+            done), or another process is running it; see `sweep` for `jobs` and
+            `cluster`.
     """
     seeds = seeds or (1 if quick else chosen.seeds)
     final = path_of(chosen, store)
@@ -69,7 +74,7 @@ def run_experiment(
     settings = json.loads(
         json.dumps(dict(chosen.settings) | {"quick": quick}, default=str)
     )
-    rows, said = DataFrame(), DataFrame()
+    rows, said, stored = DataFrame(), DataFrame(), {}
     if path.exists():
         stored, rows = load(path)
         if stored["settings"] != settings:
@@ -81,13 +86,22 @@ def run_experiment(
             f"{chosen.name} is finished: {path.name} holds {seeds} seeds; "
             f"--again runs it anew, --seeds {seeds + 1} adds one"
         )
+    if "stamp" in stored and (modules := changed(stored["stamp"])):
+        raise ValueError(
+            f"{path.name} was computed by other code of {', '.join(modules)}; "
+            f"python -m tokencredit lab stamp {chosen.name} compares the numbers, "
+            f"--again starts it anew"
+        )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     report(f"{chosen.name}: {len(left)} runs, {expected(chosen, left, quick)}")
     bars = BARS.set(progress)
+    plain = {"experiment": chosen.name, "settings": settings}
+    plain["versions"] = versions() | {"jobs": "cluster" if cluster else jobs}
+    if stamp and rows.empty:
+        stored["stamp"] = stamp(chosen.name)
+    head = plain | {k: v for k, v in stored.items() if k == "stamp"}
     owner = lock(path)
-    head = {"experiment": chosen.name, "settings": settings}
-    head["versions"] = versions() | {"jobs": "cluster" if cluster else jobs}
 
     def checkpoint(variant: dict, seed: int) -> Path:
         run = words(variant, seed)
@@ -102,7 +116,7 @@ def run_experiment(
             if chosen.speaks:
                 new, kept = new
                 said = in_order(chosen, added(said, variant, seed, kept))
-                save(said_in(path), head, said)
+                save(said_in(path), plain, said)
             rows = in_order(chosen, added(rows, variant, seed, new))
             save(path, head, rows)
             checkpoint(variant, seed).unlink(missing_ok=True)

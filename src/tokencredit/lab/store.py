@@ -1,7 +1,8 @@
 """The store 实验结果的存放处: one CSV file per experiment, readable and diffable.
 
-The first line says the versions and settings, the last how many rows there must be,
-both after "#"; every other line is one row of numbers, "nan" where a run has none.
+The first line says the versions, the settings and the stamp of the code, the last how
+many rows there must be, both after "#"; every other line is one row of numbers, "nan"
+where a run has none.
 Responses that an experiment kept stand in a second file, written the same way.
 """
 
