@@ -469,7 +469,7 @@ def test_who_is_graded_already_is_not_graded_again(tmp_path, monkeypatch):
         asked.append([submission.student for submission in todo])
         yield from (blank(submission, homework) for submission in todo)
 
-    monkeypatch.setattr("homework.command.grade_all", counting)
+    monkeypatch.setattr("homework.pool.grade_all", counting)
     out = tmp_path / "out"
     assert grade(tmp_path / "in", out) == 0
     first = (out / "grades.csv").read_bytes()
@@ -601,6 +601,12 @@ def test_all_chapters_are_made_with_a_calendar(tmp_path, capsys):
     assert b"DTSTART;VALUE=DATE:20260914\r\nDTEND;VALUE=DATE:20260915" in events[1]
     lines = b"".join(events).split(b"\r\n")
     assert all(len(line) <= 75 and b"\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("module", ["homework.command", "homework.page"])
+def test_making_and_reporting_load_no_torch(module):
+    see = f"import sys, {module}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", see], check=True)
 
 
 def test_a_calendar_keeps_every_sign():

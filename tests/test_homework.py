@@ -1108,6 +1108,13 @@ def test_what_is_returned_and_cannot_be_used_is_named(sample, value):
     assert any(part in said for part in ODD[value].split("|")), said
 
 
+def test_a_value_that_cannot_be_used_is_named(sample):
+    said = told(
+        submission(clip=CLIP.replace("predicted = 0", "predicted = 0j")), *sample
+    )
+    assert "返回了 `complex`" in said and "没有找到" not in said
+
+
 @pytest.fixture(scope="module")
 def sample():
     """The sample's homework and a sandbox for it."""

@@ -12,10 +12,8 @@ from tqdm import tqdm
 
 from coursebook.languages import pick
 from coursebook.pages import NotebookError, language_of, read_notebook
-from homework.grading import language
 from homework.intake import CLASS, names_in, submissions, unpack
 from homework.page import page
-from homework.pool import grade_all
 from homework.progress import Log, results_of
 from homework.report import save, write_feedback, write_grades
 from homework.schedule import as_calendar, as_table, schedule
@@ -27,7 +25,6 @@ from homework.source import (
     read_homework,
     student_notebook,
 )
-from homework.verify import verify
 from homework.words import SPOKEN
 
 NAMES = 20  # of a cut export that are said
@@ -92,6 +89,8 @@ def verify_all(args: argparse.Namespace) -> int:
     chapters = [(path, read(path, args.more)) for path in chapters_of(args.chapter)]
     hidden = [chapters[0][0].parent.parent, *([args.more] if args.more else [])]
     wrong = 0
+    from homework.verify import verify
+
     for verdict in verify(chapters, hidden):
         wrong += not verdict.holds
         print(
@@ -191,6 +190,8 @@ def opened_export(given: Path, folder: Path) -> None:
 
 def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
     """Everybody's data in order, and what this system leaves open."""
+    from homework.pool import grade_all  # torch, which `make` and `report` do not need
+
     lang = args.lang or class_language(found)
     log = Log(args.out, homework, args.seconds, args.lang or lang)
     stamps = {submission.student: log.stamp(submission) for submission in found}
@@ -216,6 +217,8 @@ def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
 
 def class_language(found: list, enough: int = 9) -> str:
     """The language of most notebooks among the first that can be read."""
+    from homework.grading import language
+
     spoken = Counter()
     paths = [path for s in found for path in s.paths if not path.is_symlink()]
     files = (file for path in paths for file in (path, *path.rglob("*.ipynb")))

@@ -351,6 +351,8 @@ class Run:
             return Outcome(check, True)
         except Exception as error:
             report = explain(error)
+            if report["kind"] == "missing" and self.student:
+                report = self.student.unsent.get(report["text"], report)
             if report["kind"] == "check" and self.models.none:
                 report = {"kind": "None"}
             if report["kind"] == "timeout" and self.whole <= 0:
@@ -426,8 +428,10 @@ def stand_ins(homework: Homework, student: Student, models: Models) -> dict:
         if kinds.get(name) is True:
             made[name] = student.function(name, models)
         elif name in kinds:
-            with contextlib.suppress(StudentError):
+            try:
                 made[name] = models.fit(name, student.fetch(name))
+            except StudentError as error:
+                student.unsent[name] = error.report
     return made
 
 

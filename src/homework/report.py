@@ -1,14 +1,19 @@
 """What the teacher and the students get: feedback in one language, and grades.csv."""
 
+from __future__ import annotations
+
 import csv
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coursebook.languages import BETWEEN, HAN, LANGUAGES, MARKS, fits, parts, pick
-from homework.grading import Outcome, Result
 from homework.source import Check, Exercise, Homework
 from homework.words import NOTES, PROBLEMS, REASONS, SPOKEN, WORDS
+
+if TYPE_CHECKING:  # it needs torch, and this module does not
+    from homework.grading import Outcome, Result
 
 OWN_NOTES = {"changes-arguments", "published-answer"}  # said at their exercise
 

@@ -49,6 +49,7 @@ class Student:
         self.left, self.waited = seconds, 0.0
         self.number, self.alive = 0, True
         self.tried: set[str] = set()
+        self.unsent: dict[str, dict] = {}  # values that could not be fetched, and why
         self.changed = False
         try:
             self.isolation = self.read()

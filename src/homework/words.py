@@ -45,9 +45,9 @@ WORDS = {
             "检查没有报错就是通过；报错时，消息会说明哪里不对。\n\n"
             "- 只改答案单元格。批改用的是原始检查，改动或删除检查不影响分数。\n"
             "- 每题答案的第一行 `# exercise: ...` 请保留。\n"
-            "- 答案里可以用 torch 和你自己写的函数。\n"
+            "- 题目没有另说时，答案里可以用 torch 和你自己写的函数。\n"
             "- 答案里不能调用 `tokencredit`：批改时没有它。\n"
-            "- 不要读写文件，不要联网；每道题限时 10 秒。\n"
+            "- 不要读写文件，不要联网；每道题限时 10 秒，整份 60 秒。\n"
             "- 交之前从头运行一遍整个笔记本，然后只交这一个文件。"
         ),
         "en": (
@@ -57,10 +57,10 @@ WORDS = {
             "- Change answer cells only. Grading uses the original checks: editing or "
             "deleting one changes no score.\n"
             "- Keep the first line of each answer, `# exercise: ...`.\n"
-            "- Use torch and your own functions, not `tokencredit`: it is absent while "
-            "grading.\n"
+            "- Unless a task says otherwise, use torch and your own functions; not "
+            "`tokencredit`: it is absent while grading.\n"
             "- Read and write no files, open no connection; each exercise has "
-            "10 seconds.\n"
+            "10 seconds, the whole notebook 60.\n"
             "- Before you hand in, run the whole notebook from the top, then hand in "
             "this one file."
         ),
