@@ -3,9 +3,18 @@
 import re
 
 import pytest
-from zoo_page import FIELDS, ZooTables, said, source, value_text
+from zoo_page import (
+    FIELDS,
+    ZooTables,
+    matrix,
+    said,
+    source,
+    tree,
+    value_text,
+)
 
 from coursebook.languages import LANGUAGES
+from coursebook.pages import headings, slugs
 from tokencredit import ALGORITHMS
 
 
@@ -71,3 +80,18 @@ def test_a_translated_source_is_one_of_the_table_and_is_shown():
         assert source(row, name, "en") == row.sources[name]
         assert source(row, name, "zh").replace("|", r"\|") in shown
     assert "论文没有" in shown and "the paper has none" not in shown
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_name_leads_to_its_own_section(lang):
+    """REINFORCE++ too, whose sign no anchor can hold."""
+    names = {field: {lang: field} for field in FIELDS}
+    text = Page().markdown(lang)
+    titles = [title for _, title in headings(text)]
+    sections = dict(zip(slugs(titles), titles, strict=True))
+    linked = re.findall(r'href="#([\w-]+)">([^<]+)</a>', tree(None, lang))
+    linked += re.findall(r'href="#([\w-]+)">([^<]+)</a>', matrix(names, lang))
+    assert len(linked) == 2 * len(ALGORITHMS)
+    linked += [(at, name) for name, at in re.findall(r"\[([^]]+)\]\(#([\w-]+)\)", text)]
+    assert ("reinforce-1", "REINFORCE++") in linked
+    assert {name: sections[at] for at, name in linked} == {n: n for _, n in linked}

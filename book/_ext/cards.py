@@ -56,11 +56,12 @@ def patterns(lang: str) -> list[tuple[re.Pattern, str]]:
     ]
 
 
-def symbols() -> dict[str, str]:
-    """Return the term of each symbol that has one meaning and is no bare letter."""
+def symbols(chapter: int) -> dict[str, str]:
+    """Return the term of each symbol of one meaning in a chapter; no bare letters."""
     found: dict[str, list[str]] = {}
     for name, row in rows().items():
-        found.setdefault(row.get("symbol", ""), []).append(name)
+        if chapter in row.get("chapters", [chapter]):
+            found.setdefault(row.get("symbol", ""), []).append(name)
     return {
         tex: names[0]
         for tex, names in found.items()
@@ -95,11 +96,12 @@ class Terms(SphinxTransform):
 
     def apply(self) -> None:
         known = "book/glossary" in self.env.found_docs
-        if chapter_number(self.env.docname) is None or not known:
+        chapter = chapter_number(self.env.docname)
+        if chapter is None or not known:
             return
         self.env.note_dependency(str(FILES[0]))
         lang, seen = self.config.edition, {}
-        words, signs = patterns(lang), symbols()
+        words, signs = patterns(lang), symbols(chapter)
         for text in list(self.document.findall(self.is_prose)):
             if isinstance(text, nodes.math):
                 name = signs.get(text.astext().strip())

@@ -10,9 +10,10 @@ from pybtex.style.formatting.alpha import Style as Alpha
 from pybtex.style.labels import BaseLabelStyle
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from zoo_page import ANCHORS
 
 from coursebook.languages import pick
-from coursebook.pages import chapter_number, slug
+from coursebook.pages import chapter_number
 from tokencredit import ALGORITHMS
 
 PAGE, ZOO = "book/references", "book/zoo"
@@ -91,7 +92,7 @@ def places(env: BuildEnvironment, lang: str) -> dict[str, list[tuple[str, str]]]
         fields = citation.entry.fields
         work = f"arxiv.org/abs/{fields['eprint']}" if "eprint" in fields else None
         links += [
-            (f"{ZOO}#{slug(row.name)}", pick(WORDS["zoo"], lang).format(row.name))
+            (f"{ZOO}#{ANCHORS[row.name]}", pick(WORDS["zoo"], lang).format(row.name))
             for row in ALGORITHMS.values()
             if row.url.removeprefix("https://") == work and ZOO in env.titles
         ]

@@ -16,11 +16,12 @@ from generated import Generated, table
 from sphinx.application import Sphinx
 
 from coursebook.languages import pick
-from coursebook.pages import slug
+from coursebook.pages import slugs
 from tokencredit import ALGORITHMS, Algorithm
 
 TITLE_FIELDS = ("name", "paper", "url", "parent", "sources")
 FIELDS = [f.name for f in fields(Algorithm) if f.name not in TITLE_FIELDS]
+ANCHORS = dict(zip(ALGORITHMS, slugs([*ALGORITHMS]), strict=True))
 NAMES = Path(__file__).parents[1] / "fields.yml"
 SAID = Path(__file__).parents[1] / "zoo.yml"
 FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
@@ -102,7 +103,8 @@ def tree(parent: str | None, lang: str) -> str:
             for name in changes(row)
         )
         items.append(
-            f'<li><a class="tree-name" href="#{slug(row.name)}">{escape(row.name)}</a> '
+            f'<li><a class="tree-name" href="#{ANCHORS[row.name]}">'
+            f"{escape(row.name)}</a> "
             f'<a class="tree-paper" href="{row.url}">{escape(row.paper)}</a>'
             f'<div class="tree-chips">{chips}</div>{tree(row.name, lang)}</li>'
         )
@@ -112,7 +114,7 @@ def tree(parent: str | None, lang: str) -> str:
 def matrix(names: dict, lang: str) -> str:
     """Return the table of fields by algorithms, what changes being filled."""
     heads = "".join(
-        f'<th scope="col"><a href="#{slug(row.name)}">{escape(row.name)}</a></th>'
+        f'<th scope="col"><a href="#{ANCHORS[row.name]}">{escape(row.name)}</a></th>'
         for row in ALGORITHMS.values()
     )
     lines = []
@@ -168,7 +170,7 @@ class ZooTables(Generated):
                     paper=row.paper,
                     url=row.url,
                     base=base.name,
-                    anchor=slug(base.name),
+                    anchor=ANCHORS[base.name],
                     n=len(changed),
                     s="s" if len(changed) > 1 else "",
                 )
