@@ -224,7 +224,10 @@ PHENOMENA = (
         arms=(paid("mark"), paid("mark", 0.2)),
     ),
     Phenomenon(
-        says=said("能根治的是验证器，不是 KL", "The cure is the verifier, not KL"),
+        says=said(
+            "只比对结果：换成会验算的判分，比加 KL 0.2 对得更多",
+            "Paid for the wanted result: a verdict that calculates beats KL 0.2",
+        ),
         experiment="hacks",
         column="success",
         arms=(paid("match", 0.2), paid("outcome")),
