@@ -54,7 +54,8 @@ def halves(text: str) -> dict[str, str]:
     found = text.split(BETWEEN)
     wide = re.search(f"[{HAN}{MARKS}]", found[0])
     if len(found) == 2 and (wide or found[0] == found[1]) and fits(found[1], "en"):
-        return dict(zip(LANGUAGES, found, strict=True))
+        said = dict(zip(LANGUAGES, found, strict=False))
+        return {lang: said.get(lang, found[-1]) for lang in LANGUAGES}
     return {}
 
 
