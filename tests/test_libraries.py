@@ -106,3 +106,201 @@ def test_trl_discounts_nothing_and_masks_the_tokens_of_tools():
     names = {field.name for field in fields(GRPOConfig)}
     assert "gamma" not in names
     assert "0 for tool result tokens" in inspect.getsource(grpo_trainer)
+
+
+# --- chapters 5 to 8 ----------------------------------------------------------
+
+
+def test_trl_has_no_ppo_trainer_and_no_critic_any_more():
+    (folder,) = trl.__path__
+    sources = [x.read_text("utf-8") for x in Path(folder).rglob("*.py")]
+    assert not any("class PPOTrainer" in text for text in sources)
+    assert not hasattr(trl, "PPOTrainer")
+
+
+def test_trl_uses_a_batch_once_and_its_delta_bounds_the_ratio_before_the_min():
+    assert default(GRPOConfig, "num_iterations") == 1
+    assert default(GRPOConfig, "delta") is None
+    code = source(GRPOTrainer._compute_loss)
+    bounded = code.index("coef_1 = torch.clamp(coef_1, max=self.args.delta)")
+    assert bounded < code.index("-torch.min(per_token_loss1, per_token_loss2)")
+
+
+def test_trl_counts_as_clipped_the_tokens_without_a_gradient():
+    code = source(GRPOTrainer._compute_loss)
+    assert "(coef_1 < 1 - self.epsilon_low) & (advantages < 0)" in code
+    assert "(coef_1 > 1 + self.epsilon_high) & (advantages > 0)" in code
+    for name in ("low_mean", "high_mean", "region_mean"):
+        assert f'"clip_ratio/{name}"' in code
+
+
+def test_trl_without_vllm_divides_by_the_current_probability_in_one_update():
+    assert "per_token_logps.detach() if old_per_token_logps is None" in source(
+        GRPOTrainer._compute_loss
+    )
+
+
+def test_trl_s_kl_is_k3_times_the_ratio_without_a_clamp():
+    assert default(GRPOConfig, "use_bias_correction_kl") is True
+    code = source(GRPOTrainer._compute_loss)
+    start = code.index("per_token_kl = (")
+    found = code[start : code.index("self.loss_type", start)]
+    assert (
+        "torch.exp(ref_per_token_logps - per_token_logps)"
+        " - (ref_per_token_logps - per_token_logps) - 1" in found
+    )
+    assert "per_token_kl = per_token_kl * coef_1" in found and "clamp" not in found
+
+
+def test_trl_divides_by_the_std_of_the_group_of_the_raw_batch_or_not_at_all():
+    assert default(GRPOConfig, "scale_rewards") == "group"
+    code = source(GRPOTrainer._generate_and_score_completions)
+    assert "Must be one of 'batch', 'group', or 'none'" in code
+    (batch,) = re.findall(r'self\.scale_rewards == "batch":(.*?)else:', code)
+    assert "nanstd(rewards)" in batch and "advantages" not in batch
+
+
+# --- chapters 9 to 12 ---------------------------------------------------------
+
+LOSS = source(GRPOTrainer._compute_loss)
+
+
+def branch(name: str) -> str:
+    """What `_compute_loss` divides by for this loss type."""
+    _, *parts = re.split(r"(?:if|elif) self\.loss_type (?:==|in) ", LOSS)
+    (found,) = [
+        x for x in parts if f'"{name}"' in x.split(":")[0] and "normalizer" in x
+    ]
+    return found
+
+
+def test_trl_divides_dapo_by_the_generation_batch_scaled_to_one_optimizer_step():
+    assert default(GRPOConfig, "loss_type") == "dapo"
+    code = branch("dapo")
+    assert 'inputs["num_items_in_batch"].clamp(min=1.0)' in code
+    assert (
+        "self.current_gradient_accumulation_steps / self.args.steps_per_generation"
+        in code
+    )
+
+
+def test_trl_divides_grpo_bnpo_dr_grpo_and_luspo_in_each_micro_batch():
+    for name, how in (
+        ("grpo", "mask.sum(-1).clamp(min=1.0)).mean()"),
+        ("bnpo", "(per_token_loss * mask).sum() / mask.sum().clamp(min=1.0)"),
+        ("dr_grpo", "per_token_loss.size(0) * self.max_completion_length"),
+        ("luspo", "(per_token_loss * mask).sum(1).mean()"),
+    ):
+        code = branch(name)
+        assert how in code or how.replace(".sum(1).", ".sum(-1).") in code, name
+        assert "loss = loss / normalizer" in code
+
+
+def test_trl_adds_the_kl_to_each_token_before_it_averages():
+    added = LOSS.index("per_token_loss + self.beta * per_token_kl")
+    assert added < LOSS.index('self.loss_type in ["grpo", "sapo"]')
+
+
+def test_trl_s_defaults_are_those_of_the_tables_on_dapo_gspo_and_sapo():
+    assert default(GRPOConfig, "epsilon") == 0.2
+    assert default(GRPOConfig, "epsilon_high") is None
+    assert default(GRPOConfig, "beta") == 0
+    assert default(GRPOConfig, "mask_truncated_completions") is False
+    assert default(GRPOConfig, "importance_sampling_level") == "token"
+    assert default(GRPOConfig, "sapo_temperature_pos") == 1.0
+    assert default(GRPOConfig, "sapo_temperature_neg") == 1.05
+
+
+def test_trl_has_no_dynamic_sampling():
+    names = " ".join(field.name for field in fields(GRPOConfig))
+    assert not re.search("dynamic_sampl|filter_groups|refill", names)
+
+
+def test_trl_s_overlong_penalty_ends_at_minus_1():
+    from trl.rewards import get_soft_overlong_punishment
+
+    penalty = get_soft_overlong_punishment(20480, 4096)
+    lengths = (16384, 18432, 20480, 24576)
+    assert penalty([[0] * n for n in lengths]) == [0, -0.5, -1, -1]
+
+
+def test_trl_s_cap_for_cispo_is_epsilon_high_itself_and_epsilon_where_it_is_unset():
+    first = LOSS.split('if self.loss_type == "cispo":')[1][:120]
+    assert "torch.clamp(coef_1, max=self.epsilon_high)" in first
+    assert (
+        "args.epsilon_high if args.epsilon_high is not None else args.epsilon"
+        in source(GRPOTrainer.__init__)
+    )
+
+
+def test_trl_warns_where_gspo_is_averaged_over_tokens():
+    code = source(GRPOTrainer.__init__)
+    assert (
+        'args.importance_sampling_level == "sequence" and args.loss_type in '
+        '["bnpo", "dr_grpo", "dapo", "cispo"]: logger.warning('
+    ) in code.replace("warnings.warn(", "logger.warning(")
+
+
+def test_trl_s_rloo_clips_the_product_of_the_ratios_of_a_response():
+    assert default(RLOOConfig, "epsilon") == 0.2
+    code = source(trl.RLOOTrainer._compute_loss)
+    assert "logps = (per_token_logps * completion_mask).sum(1)" in code
+    assert "torch.clamp(coef_1, 1 - self.epsilon_low, 1 + self.epsilon_high)" in code
+
+
+def test_trl_s_async_grpo_discards_what_is_more_than_4_updates_old():
+    from trl.experimental import async_grpo
+
+    assert default(async_grpo.AsyncGRPOConfig, "max_staleness") == 4
+    trainer = source(inspect.getmodule(async_grpo.AsyncGRPOTrainer))
+    assert "if staleness > self.max_staleness: logger.info(" in trainer
+    assert "dropping stale sample" in trainer
+
+
+# --- chapters 13 to 16, symptoms ----------------------------------------------
+
+
+def test_trl_ends_a_response_at_every_end_token_of_the_generation_config():
+    found = source(grpo_trainer)
+    assert "eos_token_ids = model.generation_config.eos_token_id" in found
+    assert "torch.isin(completion_ids, torch.tensor(self.eos_token_ids" in found
+
+
+def test_trl_weights_the_policy_term_and_not_the_kl():
+    weighted = LOSS.index('per_token_loss * inputs["importance_sampling_ratio"]')
+    assert weighted < LOSS.index("per_token_loss + self.beta * per_token_kl")
+
+
+def test_trl_leaves_out_a_response_for_which_every_reward_function_returns_none():
+    code = source(GRPOTrainer._generate_and_score_completions)
+    assert "unscorable_mask = torch.isnan(rewards_per_func).all(dim=1)" in code
+    assert "torch.nanmean(rewards.view(-1, num_generations), dim=1)" in code
+    assert "advantages = torch.nan_to_num(advantages, nan=0.0)" in code
+
+
+def test_trl_masks_whole_responses_with_a_weight_above_3_unless_told_otherwise():
+    assert default(GRPOConfig, "vllm_importance_sampling_correction") is True
+    assert default(GRPOConfig, "vllm_importance_sampling_mode") == "sequence_mask"
+    assert default(GRPOConfig, "vllm_importance_sampling_clip_max") == 3.0
+
+
+def test_trl_has_the_asynchronous_trainer_in_experimental_only():
+    from trl.experimental.async_grpo import AsyncGRPOTrainer
+
+    assert AsyncGRPOTrainer.__module__.startswith("trl.experimental")
+    assert not hasattr(trl, "AsyncGRPOTrainer")
+
+
+def test_trl_has_no_dppo_and_gmpo_with_a_range_of_0_4_in_experimental():
+    from trl import experimental
+    from trl.experimental.gmpo import GMPOConfig
+
+    (folder,) = experimental.__path__
+    assert not list(Path(folder).glob("*dppo*")) + list(Path(folder).glob("*gfpo*"))
+    assert default(GMPOConfig, "epsilon") == 0.4
+
+
+def test_trl_distils_over_the_whole_vocabulary_with_the_reverse_kl_by_default():
+    assert default(trl.DistillationConfig, "beta") == 1.0
+    names = {field.name for field in fields(GRPOConfig)}
+    assert {"top_entropy_quantile", "use_adaptive_entropy"} <= names
