@@ -413,7 +413,6 @@ def test_no_file_of_a_chapter_holds_a_solution_or_a_held_back_check(lang):
         text = json.dumps(practice.file_of(path, lang), ensure_ascii=False)
         for exercise in read_homework(path).exercises:
             held = [check.source for check in exercise.checks if check.hidden]
-            assert held or not practice.exercises(path), exercise.id
             for source in (exercise.solution, *held):
                 body = in_language(source, lang).strip().split("\n", 1)[-1]
                 assert json.dumps(body, ensure_ascii=False)[1:-1] not in text
