@@ -306,7 +306,7 @@ def student_notebook(path: Path, lang: str, install: str = "") -> dict:
         else:
             source = plain_prose(cell["source"])
             for label in re.findall(r"\{eq\}`([^`]+)`", cell["source"]):
-                if formulas.get(label, source) not in shown:
+                if label in formulas and formulas[label] not in shown:
                     shown.add(formulas[label])
                     source += "\n\n" + plain_prose(formulas[label])
         if source:
