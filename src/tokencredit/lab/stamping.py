@@ -19,7 +19,7 @@ from pandas import DataFrame
 
 from coursebook import stamps
 from tokencredit.lab.experiment import Experiment, experiment
-from tokencredit.lab.store import STORE, load, path_of, save
+from tokencredit.lab.store import STORE, load, path_of, rewrite
 
 CLOSE = 1e-3  # relative: above what another CPU changes, below what other code does
 BESIDE = ("tokencredit.lab.experiment", __name__)  # used here, not by the run
@@ -80,7 +80,7 @@ def restamp(name: str, store: Path | str = STORE) -> list[str]:
         ValueError: the quick run gives other numbers than the stamp says.
     """
     path = path_of(experiment(name), store)
-    head, rows = load(path)
+    head, _ = load(path)
     old = head.get("stamp")
     if old and not changed(old):
         return []
@@ -90,7 +90,7 @@ def restamp(name: str, store: Path | str = STORE) -> list[str]:
             f"{name}: today's code computes other numbers: {'; '.join(words)}; run: "
             f"python -m tokencredit lab run {name} --again"
         )
-    save(path, head | {"stamp": new}, rows)
+    rewrite(path, head | {"stamp": new})
     return changed(old) if old else ["all of them: there was no stamp"]
 
 
@@ -100,8 +100,9 @@ def quick_means(chosen: Experiment, folder: Path) -> dict[str, float]:
     for k, variant in enumerate(chosen.variants):
         new = chosen.run(variant, 0, True, folder / f"{k}.pt")
         rows += new[0] if chosen.speaks else new
-    table = DataFrame(rows).select_dtypes(["number", "bool"]).drop(columns="seconds")
-    means = table.astype(float).mean().dropna()
+    table = DataFrame(rows).select_dtypes(["number", "bool"])
+    means = table.astype(float).mean().dropna().to_dict()
+    means.pop("seconds", None)
     return {column: float(f"{mean:.6g}") for column, mean in means.items()}
 
 

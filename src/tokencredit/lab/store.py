@@ -122,10 +122,19 @@ def save(path: Path, head: dict, rows: DataFrame):
     table = rows.to_csv(
         index=False, float_format="%.4g", na_rep="nan", lineterminator="\n"
     )
+    write(path, head, f"{table}# rows {len(rows)}\n")
+
+
+def rewrite(path: Path, head: dict):
+    """Give a results file another head; its rows stay as they are written."""
+    write(path, head, path.read_text(encoding="utf-8").partition("\n")[2])
+
+
+def write(path: Path, head: dict, below: str):
     first = json.dumps(head, ensure_ascii=False, sort_keys=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(path.name + ".new")
-    new.write_text(f"# {first}\n{table}# rows {len(rows)}\n", encoding="utf-8")
+    new.write_text(f"# {first}\n{below}", encoding="utf-8")
     os.replace(new, path)
 
 
