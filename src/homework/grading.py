@@ -12,6 +12,7 @@ import io
 import random
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -399,7 +400,8 @@ def run_check(
     dtype = torch.get_default_dtype()
     state = torch.get_rng_state(), random.getstate()
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # float() of an answer with a gradient
             for source in homework.setup:
                 execute(source, "<setup>", namespace)
             for name in homework.names:
