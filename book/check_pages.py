@@ -4,8 +4,8 @@
 
 Every chapter has its page in each edition; no link or anchor is dead; no page loads
 anything from another host; both editions have the same anchors, equation numbers,
-formulas and pictures; no line end stands after a Chinese mark. Every message says which
-page and what to do.
+formulas and pictures; no line end stands after a Chinese mark, and no formula as it was
+typed, in a fold or out of it. Every message says which page and what to do.
 """
 
 import re
@@ -40,6 +40,8 @@ CALM = {
 }
 LINE_END = re.compile(r"[\u3001-\u303f\uff01-\uff1f]\n\S")
 VERBATIM = ("pre", "script", "style")
+TYPED = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}")  # TeX that nobody rendered
+TEX = ("code", "annotation")  # where it may stand
 
 
 class Page(HTMLParser):
@@ -57,6 +59,8 @@ class Page(HTMLParser):
         self.unnamed_pictures = 0
         self.language = ""
         self.line_ends: list[str] = []
+        self.typed: list[str] = []
+        self._tex = 0
         self._verbatim = False
         self._equation = ""
         self._sink: list[str] | None = None
@@ -66,6 +70,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         at = dict(attrs)
         self._verbatim |= tag in VERBATIM
+        self._tex += tag in TEX
         if tag == "html":
             self.language = at.get("lang", "")
         if at.get("id"):
@@ -91,9 +96,12 @@ class Page(HTMLParser):
             self._sink.append(data)
         if not self._verbatim and LINE_END.search(data):
             self.line_ends.append(data)
+        if not self._verbatim and not self._tex and TYPED.search(data):
+            self.typed.append(data)
 
     def handle_endtag(self, tag):
         self._verbatim &= tag not in VERBATIM
+        self._tex -= tag in TEX
         if self._sink is not None and tag == self._end:
             self._close()
 
@@ -171,6 +179,8 @@ def check_editions(site: Site) -> Iterator[str]:
                 yield f"{lang}/{name}: <html lang={page.language!r}>, not {lang}"
             for text in page.line_ends:
                 yield f"{lang}/{name}: a line end in {text!r} is shown as a space"
+            for text in page.typed:
+                yield f"{lang}/{name}: a formula is shown as it was typed: {text!r}"
             if page.unnamed_pictures and name.startswith("chapters/"):
                 yield (
                     f"{lang}/{name}: {page.unnamed_pictures} pictures without a "

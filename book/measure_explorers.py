@@ -25,7 +25,7 @@ from tokencredit.figures import explore, figure_names
 FILES = (*SHEETS, "explorer.js")
 PAGE = """<!doctype html><html lang="{0}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{1}</title>
-<link rel="stylesheet" href="colors.css"><link rel="stylesheet" href="signs.css">
+<link rel="stylesheet" href="colors.css">
 <link rel="stylesheet" href="explorer.css"><script src="explorer.js" defer></script>
 <style>body {{ background: var(--tc-paper); color: var(--tc-ink);
   font-family: system-ui, "Noto Sans CJK SC", sans-serif }}</style>

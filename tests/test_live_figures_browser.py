@@ -31,7 +31,7 @@ MODULES["explorer_example"] = "explorer_example"
 FIGURES = {name: load(module) for name, module in MODULES.items()}
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{name}</title>
-<link rel="stylesheet" href="colors.css"><link rel="stylesheet" href="signs.css">
+<link rel="stylesheet" href="colors.css">
 <link rel="stylesheet" href="explorer.css"><script src="explorer.js" defer></script>
 <script>document.documentElement.dataset.theme =
 matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"</script>

@@ -16,8 +16,10 @@ from book_search import blocks
 from carry import install_cell
 from course import plan
 from docutils import nodes
+from docutils.utils import new_document
 from fontTools.ttLib import TTFont
 from katex_math import render, shown
+from line_ends import CloseLineEnds
 
 from coursebook.languages import foreign
 from coursebook.typography import close_line_ends, full_width
@@ -62,6 +64,12 @@ ZH = """# 优势
 
 一句话。
 又一句。
+
+<details class="qa" data-level="L1"><summary>L1 · $A_t$ 是什么？</summary>
+
+第一个数。
+
+</details>
 """
 EN = """# Advantage
 
@@ -71,6 +79,12 @@ EN = """# Advantage
 
 One sentence.
 Another.
+
+<details class="qa" data-level="L1"><summary>L1 · What is $A_t$?</summary>
+
+The first number.
+
+</details>
 """
 
 
@@ -88,6 +102,13 @@ def code(text: str, name: str, **meta) -> dict:
         "execution_count": 1,
         "outputs": [],
     }
+
+
+def graded(name: str, **marks) -> dict:
+    """What nbgrader keeps of a cell."""
+    flags = {"solution": False, "grade": False, "locked": False, "task": False}
+    points = {"points": 1} if "-" in name else {}
+    return {"grade_id": name, "schema_version": 3} | flags | points | marks
 
 
 def make_book(
@@ -112,13 +133,14 @@ def make_book(
     (folder / "book" / "index.md").write_text(INDEX, encoding="utf-8")
     (folder / "book" / "course.yml").write_text(COURSE, encoding="utf-8")
     solution = "### BEGIN SOLUTION\nanswer = 42\n### END SOLUTION"
+    hidden = "### BEGIN HIDDEN TESTS\nhidden = 7\n### END HIDDEN TESTS"
     notebook = {
         "cells": [
             markdown(zh, "zh-01", "lang-zh"),
             markdown(EN, "en-01", "lang-en"),
             markdown(f"$${formula}$$ (eq-a)", "shared-01"),
-            code(solution, "answer", nbgrader={"solution": True}, tags=["hide-cell"]),
-            code("hidden = 7", "hidden", tags=["remove-cell"]),
+            code(solution, "answer", nbgrader=graded("answer", solution=True)),
+            code(hidden, "hidden", nbgrader=graded("answer-hidden", grade=True)),
             *more,
         ],
         "metadata": {"language_info": {"name": "python"}},
@@ -196,7 +218,7 @@ def test_fonts_of_every_page_come_with_the_style_sheet(built):
     fonts = [TTFont(BytesIO(base64.b64decode(font))) for font in inside]
     names = {font["name"].getDebugName(1).split()[0] for font in fonts}
     often = {f"KaTeX_{part}" for part in ("Main", "Math", "AMS", *SIZES)}
-    assert names == {*often, "Font", "Blank"}
+    assert names == {*often, "Font"}
 
 
 def test_the_script_of_bootstrap_is_not_loaded(built):
@@ -227,7 +249,8 @@ def test_homework_markers_and_hidden_checks_stay_out_of_the_page(built):
     for lang in EDITIONS:
         assert "BEGIN SOLUTION" not in page(built, lang)
         article = page(built, lang).split("<article")[1].split("</article")[0]
-        assert "hidden" not in article.split("<pre")[1]
+        assert "answer = 42" in re.sub(r"<[^>]+>", "", article)
+        assert "hidden = 7" not in re.sub(r"<[^>]+>", "", article)
     assert "参考答案" in page(built, "zh")
     assert "Solution" in page(built, "en")
 
@@ -299,7 +322,7 @@ def test_the_search_index_holds_the_sentences_of_each_section(built):
     index = dict(json.loads(text[text.index("[") : text.rindex("]") + 1]))
     assert [s[:4] for s in index["chapters/05_a"]] == [
         ["", 1, "5 优势", "由 (5.1) 得 Aₜ，降低方差。见后文。"],
-        ["by-hand", 2, "手算", "一句话。又一句。"],
+        ["by-hand", 2, "手算", "一句话。又一句。\n第一个数。"],
     ]
 
 
@@ -315,6 +338,12 @@ def test_a_break_of_a_line_parts_two_words():
     line = nodes.raw("", "<br>", format="html")
     prose = nodes.paragraph("", "", nodes.Text("alike"), line, nodes.Text("entropy"))
     assert blocks(nodes.section("", prose)) == ["alike entropy"]
+
+
+def test_a_formula_in_the_title_of_a_fold_is_rendered(built):
+    for lang in EDITIONS:
+        summary = re.search("<summary>(.*?)</summary>", page(built, lang))[1]
+        assert '<span class="katex-html"' in summary and "$" not in summary
 
 
 def test_the_site_passes_its_own_checks(built):
@@ -358,6 +387,11 @@ EDITS = {
     "another number": ('eqno">(5.1)', 'eqno">(5.2)', "equation numbers differ"),
     "another anchor": ('id="by-hand"', 'id="by-foot"', "anchor #by-foot"),
     "a line end": ("</article>", "<p>一句。\n又一句</p></article>", "shown as a space"),
+    "a formula in a fold": (
+        "</article>",
+        r"<details><summary>Why $p\,q_{\mathrm{ref}}$?</summary></details></article>",
+        "a formula is shown as it was typed",
+    ),
     "a picture more": ("</article>", '<img alt="x" src="x.png"></article>', "pictures"),
 }
 
@@ -396,6 +430,18 @@ def test_punctuation_is_full_width_in_chinese_and_only_there(typed, wide):
 
 def test_a_line_end_closes_beside_a_chinese_mark_and_between_characters():
     assert close_line_ends("一句\n又一句 GAE。\nA\n句") == "一句又一句 GAE。A\n句"
+
+
+def test_no_space_is_shown_after_bold_that_ends_in_a_chinese_mark():
+    bold = nodes.strong("", "", nodes.Text("先选，再算。"))
+    plain = nodes.strong("", "", nodes.Text("GAE"))
+    line = nodes.paragraph(
+        "", "", bold, nodes.Text(" 存下"), plain, nodes.Text(" 之后")
+    )
+    document = new_document("")
+    document += line
+    CloseLineEnds(document).apply()
+    assert line.astext() == "先选，再算。存下GAE 之后"
 
 
 def test_a_mark_stays_with_the_formula_before_it(built):

@@ -15,7 +15,7 @@ from docutils import nodes
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from javascript import javascript
-from marks_page import choice
+from marks_page import choice, folded
 from py_mini_racer import JSEvalException
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -33,6 +33,8 @@ PART = re.compile(  # the end of what stands beside something else, with its qua
     r'<span class="mspace allowbreak"></span>(<span class="mspace"[^>]*></span>)*'
     r'</span>(?=<span class="katex-base">)'
 )
+SUMMARY = re.compile(r"<summary>.*?</summary>", re.S)
+FORMULA = re.compile(r"\$([^$\n]+)\$")
 KATEX = Path(__file__).parents[1] / "katex"
 log = logging.getLogger(__name__)
 
@@ -76,6 +78,23 @@ def _html(node: nodes.Node, display: bool) -> str:
     except ValueError as error:
         log.warning("formula: %s  in  %s", error, tex, location=node, type="katex")
         return f'<code class="broken-math">{escape(tex)}</code>'
+
+
+def render_summaries(app: Sphinx, document: nodes.document) -> None:
+    """Render the formulas in the titles of folds, which Markdown leaves as typed."""
+
+    def formula(found: re.Match) -> str:
+        return f'<span class="math">{_html(nodes.math("", found[1]), False)}</span>'
+
+    def summary(found: re.Match) -> str:
+        return FORMULA.sub(formula, found[0])
+
+    for raw in document.findall(nodes.raw):
+        text = SUMMARY.sub(summary, raw.astext())
+        if text != raw.astext():
+            raw[:] = [nodes.Text(text)]
+    for box in document.findall(folded):
+        box["summary"] = FORMULA.sub(formula, escape(box["title"]))
 
 
 def visit_inline(writer, node: nodes.math) -> None:
@@ -166,6 +185,7 @@ def copy_fonts(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_block, None))
     app.add_css_file("katex/katex.min.css")
+    app.connect("doctree-read", render_summaries)
     app.connect("doctree-resolved", keep_marks)
     app.connect("build-finished", copy_fonts)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

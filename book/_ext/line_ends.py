@@ -1,12 +1,16 @@
-"""Close the line ends of the Chinese edition.
+"""Close the gaps of the Chinese edition: line ends, and the space after bold.
 
 Sources have one sentence per line, and a browser would show each line end as a space.
+Markdown ends bold at a full-width mark only before a space, which nobody should see.
 """
+
+import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from coursebook.languages import MARKS
 from coursebook.typography import close_line_ends
 
 
@@ -23,6 +27,8 @@ class CloseLineEnds(SphinxTransform):
         ]
         for n, text in enumerate(texts):
             closed = close_line_ends(text)
+            if text.startswith(" ") and re.search(f"[{MARKS}]$", texts[n - 1]):
+                closed = closed.lstrip(" ")
             if text == "\n" and 0 < n < len(texts) - 1:
                 around = texts[n - 1][-1:] + text + texts[n + 1][:1]
                 closed = text if text in close_line_ends(around) else ""

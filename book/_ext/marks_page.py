@@ -148,8 +148,8 @@ def depart_choice(writer, node: choice) -> None:
 
 
 def visit_folded(writer, node: folded) -> None:
-    title = writer.encode(node["title"])
-    writer.body.append(f"<details><summary>{title}</summary>\n")
+    summary = node.get("summary", writer.encode(node["title"]))
+    writer.body.append(f"<details><summary>{summary}</summary>\n")
 
 
 def depart_folded(writer, node: folded) -> None:

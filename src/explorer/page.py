@@ -13,7 +13,7 @@ from explorer.words import LANGUAGES, FigureError, Language
 UID = "EXPLORERID"
 """Stands for the beginning of a figure's ids until it is put into a page."""
 STATIC = Path(__file__).parent / "static"
-SHEETS = ("colors.css", "signs.css", "explorer.css")
+SHEETS = ("colors.css", "explorer.css")
 
 
 def page(figure: Drawing, language: str) -> str:
