@@ -16,9 +16,9 @@ import pytest
 
 from coursebook.languages import LANGUAGES
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 EXTEND = ROOT / "book" / "extend.md"
+HEAD = "#%<!-> "  # around what the first line of a block says
 CACHES = ("_build", "__pycache__", ".*", "*.egg-info", "build")
 PAGES = """
 import json, sys
@@ -29,8 +29,17 @@ for page in sys.argv[2:]:
     module, name = page.split(".")
     directive = getattr(import_module(module), name)
     directive.root, directive.depends_on = Path.cwd(), lambda *_: None
+    directive.chapters = lambda _: sorted(Path("chapters").glob("[0-9]*.ipynb"))
     said[name] = directive.markdown(directive.__new__(directive), sys.argv[1])
 print(json.dumps(said))
+"""
+PLAYGROUND = """
+import os
+from types import SimpleNamespace as Some
+import playground_page as page
+page.Playground.made(Some(depends_on=lambda _: None, config=Some(edition="en")))
+assert "GRPO" in page.rows() and "SPO" not in page.rows()
+os._exit(0)  # V8 may wait for ever at the interpreter's end
 """
 SITE = """
 import sys
@@ -112,12 +121,13 @@ RECIPES = recipes()
 def write_into(tree: Path, text: str) -> None:
     """Write a block into the file that its first line names."""
     head, _, text = text.partition("\n")
-    name, _, place = head.lstrip("#% ").partition(", ")
-    path = tree / name
-    if path.suffix == ".ipynb":
+    name, _, place = head.strip(HEAD).partition(", ")
+    path, line = tree / name, place.removeprefix("after ")
+    if path.suffix == ".ipynb" and line != place:
+        write_below(path, text, line)
+    elif path.suffix == ".ipynb":
         write_cell(path, text, place)
     elif place:
-        line = place.removeprefix("after ")
         old = path.read_text(encoding="utf-8")
         assert len(re.findall(f"^ *(?:- )?{re.escape(line)}", old, re.M)) == 1, head
         at = old.index("\n", old.index(line)) + 1
@@ -126,6 +136,17 @@ def write_into(tree: Path, text: str) -> None:
         append(path, text)
     else:
         path.write_text(text, encoding="utf-8")
+
+
+def write_below(path: Path, text: str, heading: str) -> None:
+    """Write into the cell that begins with a heading, under it."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    begins = [
+        c for c in notebook["cells"] if "".join(c["source"][:1]).strip() == heading
+    ]
+    (cell,) = begins
+    cell["source"][1:1] = text.splitlines(keepends=True)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 def write_cell(path: Path, text: str, name: str) -> None:
@@ -149,9 +170,29 @@ def add(tree: Path, section: str) -> str:
             for line in text.splitlines():
                 done = python(tree, *line.removeprefix("python ").split())
                 said += done.stdout + done.stderr
-        elif text.startswith(("#", "%")):
+        elif text.startswith(("#", "%", "<")):
             write_into(tree, text)
     return said
+
+
+def tidied(tree: Path) -> list[str]:
+    """Do what the page says to do at the end; what ruff still says of changed files."""
+    changed = [
+        path
+        for path in [*tree.rglob("*.py"), *tree.rglob("*.ipynb")]
+        if not (old := ROOT / path.relative_to(tree)).exists()
+        or old.read_bytes() != path.read_bytes()
+    ]
+    for command in ("check --fix", "format"):
+        ruff(tree, *command.split(), *changed)
+    asks = ruff(tree, "check", *changed), ruff(tree, "format", "--check", *changed)
+    return [done.stdout for done in asks if done.returncode]
+
+
+def ruff(tree: Path, *args) -> subprocess.CompletedProcess:
+    """Run ruff in a copy."""
+    command = [sys.executable, "-m", "ruff", *map(str, args)]
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True)
 
 
 def promised(section: str) -> list[str]:
@@ -168,10 +209,11 @@ def grown(tmp_path_factory) -> Path:
     for section in RECIPES:
         if section.startswith("Add ") and section != "Add a language":
             SAID[section] = add(tree, section)
+    RUFF.extend(tidied(tree))
     return tree
 
 
-SAID = {}
+SAID, RUFF = {}, []
 
 
 @pytest.fixture(scope="module")
@@ -179,11 +221,14 @@ def tested(grown) -> dict[str, str]:
     """What the tests of the copy say of what was added: nothing where they pass."""
     files = "contract algorithms aggregate kl environments tasks diagnostics"
     files += " live_figures errata lab homework notebooks parity bad_input references"
+    files += " interview playground answers"
     new = "prefix_log above_the_mean mean_between sum-norm k3 Doors"
     new += " one_hit spring push_down 99_mean 17_springs"
     names = f"{' or '.join(new.split())} or spo and not respon or reverse and tasks"
     names += " or full_marks and 01_tokens or sample_call or in_the_table"
     names += " or weights_add_up or store_holds_every_run and algorithms"
+    names += " or every_question and 11_gspo or asked_twice or every_row_of_the_book"
+    names += " or wrong_answers_lose and 01_tokens"
     names = f"({names}) and not prose and not stored"
     return run_tests(grown, names, *(f"test_{file}.py" for file in files.split()))
 
@@ -193,7 +238,12 @@ def pages(grown) -> dict[str, str]:
     """The pages that are written from what was added."""
     names = "zoo_page.ZooTables", "symptoms_page.DiagnosticsList"
     return written(
-        grown, "en", *names, "errata_page.ErrataExhibits", "api_page.ApiReference"
+        grown,
+        "en",
+        *names,
+        "errata_page.ErrataExhibits",
+        "api_page.ApiReference",
+        "interview_page.InterviewBank",
     )
 
 
@@ -297,14 +347,34 @@ def test_a_published_mistake_is_one_file(tested, pages):
     assert "The mean of the batch was subtracted" in pages["ErrataExhibits"]
 
 
-def test_an_exercise_is_three_cells(tested, grown):
+def test_an_exercise_is_three_cells_and_its_wrong_answers(tested, grown):
     assert passes(tested, "test_homework", "full_marks")
+    assert passes(tested, "test_answers", "01_tokens")
     for lang in LANGUAGES:
         make = ["make", "1", "--lang", lang, "--out", "out"]
         assert python(grown, "-m", "homework", *make).returncode == 0
         made = grown / "out" / f"01_tokens_as_actions_{lang}.ipynb"
         text = made.read_text(encoding="utf-8")
         assert "def double(x)" in text and "return 2 * x" not in text
+
+
+def test_an_interview_question_is_a_fold_in_both_languages(tested, pages):
+    assert passes(tested, "test_interview", "11_gspo")
+    assert passes(tested, "test_interview", "asked_twice")
+    assert "vary more, the longer the prefix is?" in pages["InterviewBank"]
+
+
+def test_ruff_has_nothing_to_say_once_it_has_done_what_it_can(grown):
+    assert not RUFF, "".join(RUFF)
+
+
+def test_an_algorithm_that_the_playground_cannot_run_is_left_out_and_said(
+    tested, grown
+):
+    assert passes(tested, "test_playground", "every_row_of_the_book")
+    done = python(grown, "-c", PLAYGROUND)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == promised("Add an algorithm")[:1]
 
 
 def test_a_chapter_is_a_notebook_and_two_entries(tested):
@@ -334,14 +404,15 @@ LACKING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", LACKING)
 def test_what_is_missing_is_said_as_the_page_says_it(tree, section):
     file, names, left_out = LACKING[section]
-    for _, text in RECIPES["Add a loss"][:2]:
+    for _, text in RECIPES["Add a loss"][:3]:
         write_into(tree, text)
     for _, text in RECIPES[section]:
-        if text[0] in "#%" and section != "Add a loss":
-            head = text.partition("\n")[0].lstrip("#% ").partition(", ")[0]
+        if text[0] in HEAD and section != "Add a loss":
+            head = text.partition("\n")[0].strip(HEAD).partition(", ")[0]
             if head != left_out:
                 write_into(tree, text)
     said = " ".join(run_tests(tree, names, file).values())
@@ -392,6 +463,7 @@ def test_a_term_that_is_retired_is_listed_where_prose_keeps_it(tree):
     assert "baseline: write zero line" in listed and "05_critics_gae.ipynb" in listed
 
 
+@pytest.mark.slow
 def test_a_colour_is_changed_in_the_style_sheet(tree):
     sheet = tree / "src" / "explorer" / "static" / "colors.css"
     text = sheet.read_text(encoding="utf-8")
@@ -404,6 +476,7 @@ def test_a_colour_is_changed_in_the_style_sheet(tree):
         assert "#123456" in css.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_language_is_added_in_one_place(tree):
     todo = add(tree, "Add a language").splitlines()
     assert all(
@@ -439,7 +512,7 @@ def test_every_line_of_the_table_and_every_section_of_the_page_is_done_here():
     rows = re.findall(r"^\| (\w[^|]*?) \| [^|]+ \| [^|]+ \|$", text, re.M)
     rows = [row for row in rows if row != "I want to"]
     sections = [section for section in RECIPES if section.startswith("Add ")]
-    assert rows and len(sections) == 15
+    assert rows and len(sections) == 16
     done = " ".join(name for name in globals() if name.startswith("test_"))
     for promise in rows + sections:
         words = re.findall(r"\w+?(?=s?\b)", promise.replace("KL", ""))

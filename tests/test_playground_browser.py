@@ -138,7 +138,7 @@ def test_every_algorithm_on_every_task_runs(opened):
     tasks = page.evaluate(
         "() => [...document.querySelector('#pg-task').options].length"
     )
-    assert rows == len(playground.ALGORITHMS) and tasks == len(playground.WORDS)
+    assert rows == len(playground.rows()) and tasks == len(playground.WORDS)
     for task in range(tasks):
         page.evaluate(
             """(n) => {
