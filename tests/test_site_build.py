@@ -346,6 +346,12 @@ def test_a_formula_in_the_title_of_a_fold_is_rendered(built):
         assert '<span class="katex-html"' in summary and "$" not in summary
 
 
+def test_what_figures_are_drawn_from_is_not_served(built):
+    static = built / "zh" / "_static"
+    assert (static / "figures.css").exists()
+    assert not [file.name for file in static.glob("*.json")]
+
+
 def test_the_site_passes_its_own_checks(built):
     assert check_pages.problems(built, built.parents[1] / "chapters") == []
 

@@ -1,4 +1,4 @@
-// The book's only script of its own: small courtesies that pages live without.
+// Small courtesies of every page, which it lives without: covers, cards, places, keys.
 "use strict";
 (() => {
   const SCROLLING =

@@ -6,7 +6,7 @@ of the plots.
 
 from pathlib import Path
 
-STATIC = Path(__file__).parent / "static"
+SHEET = Path(__file__).parent / "static" / "figures.css"
 
 
 def setup(app):
@@ -17,4 +17,4 @@ def setup(app):
 
 
 def _add_static(app):
-    app.config.html_static_path.append(str(STATIC))
+    app.config.html_static_path.append(str(SHEET))  # not the recordings beside it
