@@ -1,0 +1,1 @@
+"""Read a training log: its keys in the book's words, and places to look."""
