@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -1253,6 +1254,17 @@ def test_an_answer_that_does_not_run_is_never_an_accusation(answer, says):
         result = grade_one(notebook, homework, sandbox)
     assert says in markdown(result, homework)
     assert not result.flags & {"imports-package", "died"}
+
+
+def test_what_the_setup_calls_like_an_answer_is_no_answer(sample):
+    given = (
+        "def objective(ratio, advantage, clip=0.2):\n    return ratio\n\npredicted = 0"
+    )
+    homework = replace(sample[0], setup=[*sample[0].setup, given])
+    notebook = submission(clip="pass")
+    result = grade_one(notebook, homework, sample[1])
+    assert result.score("clip") == 0
+    assert "没有找到 `objective`" in markdown(result, homework)
 
 
 @pytest.mark.parametrize(
