@@ -1,1 +1,50 @@
-"""Read a training log: its keys in the book's words, and places to look."""
+"""Read a training log: its keys in the book's words, and at most three places to look.
+
+parse.py    bytes -> rows of keys
+series.py   rows -> series of quantities, by keys.yml and aliases.yml
+rules.py    series -> verdicts, by rules.yml
+command.py  the command line; page.py, reader.js, view.js  the page
+"""
+
+from dataclasses import dataclass
+
+from symptoms.parse import decode, parse
+from symptoms.rules import Verdict, judge, places
+from symptoms.series import Series, series
+
+__all__ = ["Report", "read", "read_rows"]
+
+
+@dataclass
+class Report:
+    """A log as it was read."""
+
+    kind: str
+    log: Series
+    verdicts: list[Verdict]
+
+    @property
+    def places(self) -> list[Verdict]:
+        """The places to look, what causes the others first."""
+        return places(self.verdicts)
+
+    def held(self, *levels: str) -> list[str]:
+        """Return the ids of the symptoms of some levels that hold."""
+        return [
+            one.rule["id"]
+            for one in self.verdicts
+            if one.holds and one.rule["level"] in levels
+        ]
+
+
+def read(data: bytes | str, name: str = "") -> Report:
+    """Return what a log says; `name` is its file's."""
+    text = decode(data) if isinstance(data, bytes) else data
+    rows, kind = parse(text, name)
+    return read_rows(rows, kind)
+
+
+def read_rows(rows: list[dict[str, float]], kind: str = "rows") -> Report:
+    """Return what rows of keys and numbers say."""
+    log = series(rows)
+    return Report(kind, log, judge(log))
