@@ -1,9 +1,10 @@
-"""The command line: ``python -m tokencredit {homework,lab} ...``."""
+"""The command line: ``python -m tokencredit {config,homework,lab} ...``."""
 
 import argparse
 import sys
 
 import homework
+from symptoms import config_command
 from tokencredit.lab.command import add_command
 
 
@@ -15,6 +16,7 @@ def main(argv: list[str] | None = None) -> int:
         commands.add_parser("homework", help="make and grade homework")
     )
     add_command(commands)
+    config_command.add_command(commands)
     args = parser.parse_args(argv)
     return args.run(args)
 
