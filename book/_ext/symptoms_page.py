@@ -61,6 +61,7 @@ SHAPES = {  # over training from 0 to 1; heights from 0 to 1
     "around_zero": lambda t: 0.13 + 0.18 * noise(t),
     "wild": lambda t: 0.5 + 0.4 * noise(t),
     "spikes": lambda t: 0.3 + 0.6 * max(0.0, noise(t) - 0.55) / 0.45,
+    "capped": lambda t: min(0.42, SHAPES["spikes"](t)),
     "breaks": lambda t: 0.4 + 0.05 * noise(t) + (0.5 if t > 0.62 else 0) * (t - 0.62),
     "overflows": lambda t: 0.05 + 0.02 * math.exp(6.5 * t),
     "off_zero": lambda t: 0.45 + 0.4 * t,
