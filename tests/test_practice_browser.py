@@ -303,7 +303,7 @@ def test_the_downloaded_homework_is_the_students_own_and_opens_again(
 def test_a_browser_that_stores_nothing_says_so(read):
     reader = read()
     reader.page.evaluate(
-        "Storage.prototype.setItem = () => { throw new Error('full'); }"
+        "() => { Storage.prototype.setItem = () => { throw new Error('full'); }; }"
     )
     reader.write("flip_lambda", "x = 1")
     reader.page.wait_for_function(
@@ -348,18 +348,18 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{root}/{lang}/book/practice.html")
-    listed = page.locator(".practice-list section li")
+    listed = page.locator(".practice-list > section li")
     known = [e for path in CHAPTERS for e in practice.exercises(path)]
     assert listed.count() == len(known)
     assert page.locator(".practice-list > ol > li").count() == 10
     page.locator("select[name=kind]").select_option("bug")
     shown = [e for e in known if e["kind"] == "bug"]
-    assert page.locator(".practice-list section li:visible").count() == len(shown)
+    assert page.locator(".practice-list > section li:visible").count() == len(shown)
     first = next(e for e in known if e["kind"] == "bug")
     assert (
         page.locator(".practice-next").get_attribute("href").endswith(first["anchor"])
     )
-    on = page.locator(".practice-list section li:visible").first.get_attribute(
+    on = page.locator(".practice-list > section li:visible").first.get_attribute(
         "data-on"
     )
     done = json.dumps({"t": "x", "h": first["hash"], "ok": first["hash"]})
@@ -368,7 +368,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     )
     page.reload()
     assert page.locator("select[name=kind]").input_value() == "bug"
-    assert page.locator(".practice-list section li.done").count() == 1
+    assert page.locator(".practice-list > section li.done").count() == 1
     assert (
         not page.locator(".practice-next")
         .get_attribute("href")
@@ -376,7 +376,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     )
     page.locator(".practice-clock").click()
     page.wait_for_function("document.querySelector('output').textContent.includes(':')")
-    page.locator("section li:visible a").last.click()
+    page.locator(".practice-list > section li:visible a").last.click()
     page.wait_for_selector(".practice-check")
     context.close()
 

@@ -6,7 +6,7 @@
     const all = (what) => [...list.querySelectorAll(what)];
     const form = list.querySelector("form"), next = form.querySelector(".practice-next");
     const none = form.querySelector(".practice-none"), { passes, say } = window.practised;
-    const items = all("li[data-exercise]"), listed = all("section li[data-exercise]");
+    const items = all("li[data-exercise]"), listed = all("section[data-chapter] li");
     const look = () => {
       for (const item of items) {
         const done = passes(item.dataset.exercise, item.dataset.on);
@@ -18,7 +18,7 @@
           !form[name].value || form[name].value === item.dataset[name]);
         item.hidden = !asked || (form.todo.checked && item.matches(".done"));
       }
-      for (const section of all("section")) section.hidden = !section.querySelector("li:not([hidden])");
+      for (const section of all("section[data-chapter]")) section.hidden = !section.querySelector("li:not([hidden])");
       const first = listed.find((item) => !item.hidden && !item.matches(".done"));
       next.hidden = !first;
       none.hidden = Boolean(first);
