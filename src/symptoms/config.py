@@ -33,9 +33,9 @@ PROCESSES = ("num_processes", "nproc_per_node")
 class Problem(ValueError):
     """A text of which nothing was read: its id in config.yml, and what fills it."""
 
-    def __init__(self, kind: str, **parts):
-        super().__init__(kind)
-        self.kind, self.parts = kind, parts
+    def __init__(self, name_in_words: str, /, **parts):
+        super().__init__(name_in_words)
+        self.name, self.parts = name_in_words, parts
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def read(text: str) -> Setting:
     Raises:
         Problem: nothing can be read of it; a part of it would be misleading.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.replace("\ufeff", "").replace("\r\n", "\n")
     if not text.strip():
         raise Problem("empty")
     calls = list(re.finditer(r"\b(\w+Config)\s*\(", plain_code(text)))
@@ -355,13 +355,13 @@ def read_braces(text: str) -> Setting:
     try:
         found = json.loads(body)
     except ValueError as error:
+        line = text.count("\n", 0, start) + getattr(error, "lineno", 1)
         try:
             found = ast.literal_eval(body)
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            first = text.count("\n", 0, start)
-            raise Problem("syntax", line=first + getattr(error, "lineno", 1)) from None
-    if not isinstance(found, dict):
-        raise Problem("unknown")
+            found = None
+        if not isinstance(found, dict):
+            raise Problem("syntax", line=line) from None
     return Setting(given={name: literal(value) for name, value in leaves(found)})
 
 
@@ -411,7 +411,7 @@ def plain(text: object) -> object:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
-    known = {"true": True, "false": False, "null": None, "none": None, "~": None}
+    known = {"true": True, "false": False, "null": None, "~": None}
     if text.lower() in known or not text:
         return known.get(text.lower())
     if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", text):
@@ -561,8 +561,8 @@ def report(text: str, lang: str = "en", processes: int | None = None) -> dict:
         if "kind" in parts:
             parts["kind"] = words["kinds"][parts["kind"]][lang]
         return {
-            "problem": problem.kind,
-            "text": filled(words["problems"][problem.kind][lang], parts),
+            "problem": problem.name,
+            "text": filled(words["problems"][problem.name][lang], parts),
         }
 
 
