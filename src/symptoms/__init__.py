@@ -8,11 +8,11 @@ command.py  the command line; page.py, reader.js, view.js  the page
 
 from dataclasses import dataclass
 
-from symptoms.parse import decode, parse
+from symptoms.parse import decode, rows_of
 from symptoms.rules import Verdict, judge, places
-from symptoms.series import Series, series
+from symptoms.series import Series, series_of
 
-__all__ = ["Report", "read", "read_rows"]
+__all__ = ["Report", "read", "read_all", "read_rows"]
 
 
 @dataclass
@@ -39,12 +39,26 @@ class Report:
 
 def read(data: bytes | str, name: str = "") -> Report:
     """Return what a log says; `name` is its file's."""
-    text = decode(data) if isinstance(data, bytes) else data
-    rows, kind = parse(text, name)
-    return read_rows(rows, kind)
+    return read_all([(data, name)])
+
+
+def read_all(files: list[tuple[bytes | str, str]]) -> Report:
+    """Return what a log says; files of one number each are joined by their steps."""
+    parsed = [
+        rows_of(decode(data) if isinstance(data, bytes) else data, name)
+        for data, name in files
+    ]
+    if len(parsed) == 1:
+        return read_rows(*parsed[0])
+    joined = {}
+    for rows, _ in parsed:
+        for row in rows:
+            joined.setdefault(row.get("step", f"row {len(joined)}"), {}).update(row)
+    kinds = [kind for _, kind in parsed if kind != "none"]
+    return read_rows(list(joined.values()), kinds[0] if kinds else "none")
 
 
 def read_rows(rows: list[dict[str, float]], kind: str = "rows") -> Report:
     """Return what rows of keys and numbers say."""
-    log = series(rows)
+    log = series_of(rows)
     return Report(kind, log, judge(log))

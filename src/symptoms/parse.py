@@ -68,7 +68,7 @@ def decode(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def parse(text: str, name: str = "") -> tuple[list[dict[str, float]], str]:
+def rows_of(text: str, name: str = "") -> tuple[list[dict[str, float]], str]:
     """Return the rows of a log and its kind: json, console, table or none.
 
     `name` is the file's, which holds the key where TensorBoard wrote it.

@@ -114,7 +114,7 @@ def is_step(key: str) -> bool:
     return key in STEPS or key.replace("train/", "") in STEPS
 
 
-def series(rows: list[dict[str, float]]) -> Series:
+def series_of(rows: list[dict[str, float]]) -> Series:
     """Return the series of some rows, and those that follow from them."""
     library = keys().library(rows)
     log = Series({}, {}, [], [None] * len(rows), library, {}, len(rows))

@@ -1,9 +1,10 @@
-"""The command line: ``python -m tokencredit {config,homework,lab} ...``."""
+"""The command line: ``python -m tokencredit {config,homework,lab,symptoms} ...``."""
 
 import argparse
 import sys
 
 import homework
+from symptoms import command as symptoms_command
 from symptoms import config_command
 from tokencredit.lab.command import add_command
 
@@ -17,6 +18,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     add_command(commands)
     config_command.add_command(commands)
+    symptoms_command.add_command(commands)
     args = parser.parse_args(argv)
     return args.run(args)
 
