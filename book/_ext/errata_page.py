@@ -11,9 +11,7 @@ column: what went wrong, then what it is compared with. `WORDS` introduces them.
 """
 
 import inspect
-import runpy
 from html import escape
-from pathlib import Path
 
 import numpy as np
 from docutils import nodes
@@ -23,8 +21,8 @@ from sphinx.application import Sphinx
 from coursebook.pages import slug
 from tokencredit.figures import STAGES
 from tokencredit.lab import per_seed, responses, results, where
+from tokencredit.laws import exhibits
 
-EXHIBITS = Path(__file__).parents[1] / "errata"
 WORDS = {
     "zh": {
         "ask": "错在哪里",
@@ -80,12 +78,6 @@ ROOM = """\
 
 </details>
 """
-
-
-def exhibits() -> dict[str, dict]:
-    """Return the exhibits in order, by file name."""
-    files = sorted(EXHIBITS.glob("*.py"))
-    return {file.stem: runpy.run_path(str(file)) for file in files}
 
 
 def learned(run: dict, words: dict) -> str:
