@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from coursebook.languages import LANGUAGES, fits
-from symptoms.config import data, evaluate, read, report, tree, zoo
+from symptoms.config import HERE, bundle, data, evaluate, read, report, tree, zoo
 from symptoms.config_command import lines
 from tokencredit.__main__ import main
 
@@ -457,6 +457,67 @@ def test_the_fields_that_differ_are_the_fields_that_were_changed():
 
 # Texts -------------------------------------------------------------------------------
 
+SCRIPT = """#!/usr/bin/env bash
+    set -x
+    n_resp=16   # responses
+    export bsz=512
+    python3 -m verl.trainer.main_ppo \\
+        algorithm.adv_estimator=grpo \\
+        data.train_batch_size=${bsz} \\
+        actor_rollout_ref.rollout.n=$n_resp \\
+        actor_rollout_ref.actor.ppo_mini_batch_size=$((bsz / 4)) \\
+        trainer.project_name='a b' $@
+    """
+
+CODE = '''
+    """Use GRPOConfig(beta=1.0) if you like."""
+    # GRPOConfig(beta=2.0
+    note = "GRPOConfig("
+    args = GRPOConfig(
+        output_dir="a)b",  # :)
+        beta=0.04,
+        reward_weights=[1.0, 0.5],
+    )
+    '''
+
+ODD = r"""
+common = dict(logging_steps=1)
+args = trl.GRPOConfig(
+    "out dir",
+    output_dir=f"runs/{name}",     # computed
+    run_name='it''s' "fine", beta = (0.04), epsilon = -1_0e-1,
+    learning_rate=1e-6, warmup_steps=0x10, reward_weights=(1.0, -.5),
+    num_iterations=(1 if fast else 2), delta=None, top_k=50 + 1,
+    model_init_kwargs={"a": {"b": [1, 2]}, "c": None},
+    steps_per_generation = len( steps ) // 2, top_p=(.9), min_p=(a, b),
+    logging_dir=r"C:\\new", optim="adamw", seed=1j,
+    **common,
+)
+"""
+
+BAD = [
+    ("", "empty", "nothing here"),
+    (" \n\t\ufeff\n", "empty", "nothing here"),
+    ("hello, world", "unknown", "No library"),
+    ("foo: 1\nbar:\n  baz: 2", "unknown", "No library"),
+    ('{"model": {"layers": 3}}', "unknown", "No library"),
+    ("[1, 2]", "unknown", "No library"),
+    ("PPOConfig(learning_rate=1e-5)", "trainer", "PPOConfig"),
+    ("GRPOConfig(beta=0.1", "brackets", "( in line 1"),
+    ("x = 1\nGRPOConfig(\n  a=[1, 2),\n)", "brackets", "[ in line 3"),
+    ('{"loss_type": "grpo", "x": {"y": 1}', "brackets", "{ in line 1"),
+    ('{"loss_type" "grpo"}', "syntax", "Line 1"),
+    ("GRPOConfig(beta=0.1 epsilon=0.2)", "syntax", "Line 1"),
+    ("GRPOConfig(\n beta=0.1,\n epsilon 0.2,\n)", "syntax", "Line 3"),
+    ("data:\n  train_batch_size: 4\n bad: 3", "syntax", "Line 3"),
+    ("GRPOConfig(num_generations=0)", "value", "positive whole number"),
+    ("GRPOConfig(beta='much')", "value", "a number"),
+    ("GRPOConfig(beta=True)", "value", "a number"),
+    ("GRPOConfig(use_vllm='yes')", "value", "True or False"),
+    ("data.train_batch_size=many", "value", "positive whole number"),
+    ("--actor.eps_clip_low_high 0.2 --train.max_epochs 1", "value", "two numbers"),
+]
+
 
 def test_four_ways_to_write_a_configuration_say_the_same():
     for seed in range(40):
@@ -475,18 +536,7 @@ def test_four_ways_to_write_a_configuration_say_the_same():
 
 
 def test_a_script_of_verl_with_shell_variables_is_read():
-    text = """#!/usr/bin/env bash
-    set -x
-    n_resp=16   # responses
-    export bsz=512
-    python3 -m verl.trainer.main_ppo \\
-        algorithm.adv_estimator=grpo \\
-        data.train_batch_size=${bsz} \\
-        actor_rollout_ref.rollout.n=$n_resp \\
-        actor_rollout_ref.actor.ppo_mini_batch_size=$((bsz / 4)) \\
-        trainer.project_name='a b' $@
-    """
-    said = report(text)
+    said = report(SCRIPT)
     assert said["sizes"] == {
         "prompts": 512,
         "group": 16,
@@ -539,28 +589,7 @@ def test_a_slip_of_the_keyboard_is_told_with_the_nearest_name():
 
 @pytest.mark.parametrize(
     ("text", "problem", "says"),
-    [
-        ("", "empty", "nothing here"),
-        (" \n\t\ufeff\n", "empty", "nothing here"),
-        ("hello, world", "unknown", "No library"),
-        ("foo: 1\nbar:\n  baz: 2", "unknown", "No library"),
-        ('{"model": {"layers": 3}}', "unknown", "No library"),
-        ("[1, 2]", "unknown", "No library"),
-        ("PPOConfig(learning_rate=1e-5)", "trainer", "PPOConfig"),
-        ("GRPOConfig(beta=0.1", "brackets", "( in line 1"),
-        ("x = 1\nGRPOConfig(\n  a=[1, 2),\n)", "brackets", "[ in line 3"),
-        ('{"loss_type": "grpo", "x": {"y": 1}', "brackets", "{ in line 1"),
-        ('{"loss_type" "grpo"}', "syntax", "Line 1"),
-        ("GRPOConfig(beta=0.1 epsilon=0.2)", "syntax", "Line 1"),
-        ("GRPOConfig(\n beta=0.1,\n epsilon 0.2,\n)", "syntax", "Line 3"),
-        ("data:\n  train_batch_size: 4\n bad: 3", "syntax", "Line 3"),
-        ("GRPOConfig(num_generations=0)", "value", "positive whole number"),
-        ("GRPOConfig(beta='much')", "value", "a number"),
-        ("GRPOConfig(beta=True)", "value", "a number"),
-        ("GRPOConfig(use_vllm='yes')", "value", "True or False"),
-        ("data.train_batch_size=many", "value", "positive whole number"),
-        ("--actor.eps_clip_low_high 0.2 --train.max_epochs 1", "value", "two numbers"),
-    ],
+    BAD,
 )
 def test_bad_input_says_so_and_shows_no_default(text, problem, says):
     for lang in LANGUAGES:
@@ -594,17 +623,7 @@ def test_any_text_gives_a_report():
 
 
 def test_strings_and_comments_are_no_code():
-    text = '''
-    """Use GRPOConfig(beta=1.0) if you like."""
-    # GRPOConfig(beta=2.0
-    note = "GRPOConfig("
-    args = GRPOConfig(
-        output_dir="a)b",  # :)
-        beta=0.04,
-        reward_weights=[1.0, 0.5],
-    )
-    '''
-    setting = read(text)
+    setting = read(CODE)
     assert setting.given["beta"] == 0.04 and setting.calls == 1
     assert setting.given["output_dir"] == "a)b"
 
@@ -653,3 +672,51 @@ def test_the_command(capsys, tmp_path, monkeypatch):
     assert "refuses this configuration" in capsys.readouterr().out
     assert main(["config", str(tmp_path / "none")]) == 2
     assert "no file" in capsys.readouterr().err
+
+
+# The browser's twin ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from v8 import V8
+
+    script = (HERE / "config.js").read_text(encoding="utf-8")
+    made = "".join(
+        f"const {lang} = configReader({json.dumps(bundle(lang))});\n"
+        for lang in LANGUAGES
+    )
+    asked = "".join(f"{lang}, " for lang in LANGUAGES)
+    call = "function ask(t, lang, n) { return JSON.stringify(by[lang](t, lang, n)); }"
+    engine = V8(f"{script}\n{made}const by = {{{asked}}};\n{call}")
+    yield lambda *asked: json.loads(engine.call("ask", *asked))
+    engine.close()
+
+
+def test_the_browser_says_the_same_of_all_random_configurations(browser):
+    for seed in range(400):
+        settings, processes = random_settings(seed)
+        lang = list(LANGUAGES)[seed % len(LANGUAGES)]
+        forms = [python, json.dumps, yaml.safe_dump]
+        text = forms[seed % 3](settings) if settings else "GRPOConfig()"
+        assert browser(text, lang, processes) == report(text, lang, processes), text
+
+
+def texts() -> list[str]:
+    """Every text of these tests that is not random, and the book's recipes."""
+    from tokencredit import ALGORITHMS
+    from tokencredit.engines.recipes import text
+
+    found = [f"GRPOConfig({x})" for pair in TRAPS["trl"].values() for x in pair]
+    found += [x for k in ("verl", "openrlhf") for p in TRAPS[k].values() for x in p]
+    found += [f"GRPOConfig({x})" if k == "trl" else x for k, x in SAID.values()]
+    found += [one[0] for one in BAD]
+    found += [text(row) for row in ALGORITHMS.values()]
+    found += [CODE, SCRIPT, ODD]
+    return found
+
+
+def test_the_browser_says_the_same_of_every_text(browser):
+    for text in texts():
+        for lang in LANGUAGES:
+            assert browser(text, lang, None) == report(text, lang), text

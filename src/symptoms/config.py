@@ -17,16 +17,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, partial
-from math import lcm
+from math import isfinite, lcm
 from pathlib import Path
 
 import yaml
 
+from coursebook.languages import LANGUAGES
+
 HERE = Path(__file__).parent
 STAGES = ("advantage", "clip_rule", "credit", "log_ratio", "loss")
 OPENS, CLOSES = "([{", ")]}"
-WORD = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=.*", re.S)
-YAML_LINE = re.compile(r"\s*(#.*|-(\s.*)?|[\w.\"'-]+\s*:(\s.*)?|---)?")
+WORD = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=.*", re.S | re.A)
+YAML_LINE = re.compile(r"[ \t]*(#.*|-([ \t].*)?|[\w.\"'-]+ *:([ \t].*)?|---)?", re.A)
+YAML_REST = re.compile(r"(.*[:-][ \t]+)?[&*!|>%@`].*")  # anchors, tags, blocks
 PROCESSES = ("num_processes", "nproc_per_node")
 
 
@@ -230,7 +233,9 @@ def same(a: object, b: object) -> bool:
 
 
 def tidy(value: object) -> object:
-    """A whole number as an int, so that 8.0 and 8 are written alike."""
+    """A whole number as an int: 8.0 and 8 are written alike; no number is infinite."""
+    if isinstance(value, float) and not isfinite(value):
+        return "inf"
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return int(value) if whole else value
 
@@ -267,7 +272,8 @@ def read(text: str) -> Setting:
     text = text.replace("\ufeff", "").replace("\r\n", "\n")
     if not text.strip():
         raise Problem("empty")
-    calls = list(re.finditer(r"\b(\w+Config)\s*\(", plain_code(text)))
+    code = plain_code(text)
+    calls = list(re.finditer(r"\b(\w+Config)[ \t\n]*\(", code, re.A))
     mine = [call for call in calls if call[1] == "GRPOConfig"]
     if mine:
         setting = read_call(text, mine[0].end() - 1)
@@ -333,15 +339,23 @@ def read_call(text: str, start: int) -> Setting:
             continue
         try:
             setting.given[keyword.arg] = literal(ast.literal_eval(keyword.value))
-        except (ValueError, TypeError, RecursionError, MemoryError):
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             setting.computed[keyword.arg] = source
     return setting
 
 
 def literal(value: object) -> object:
-    """A literal as data: numbers tidied, tuples as lists, the rest as they are."""
+    """A literal as data: numbers tidied, tuples as lists, a dict only as "{…}".
+
+    Raises:
+        TypeError: bytes, a set, a complex number.
+    """
     if isinstance(value, list | tuple):
         return [literal(item) for item in value]
+    if isinstance(value, dict):
+        return "{…}"
+    if not isinstance(value, int | float | str | None):
+        raise TypeError(value)
     return tidy(value)
 
 
@@ -353,7 +367,7 @@ def read_braces(text: str) -> Setting:
         raise Problem("syntax", line=text.count("\n", 0, end) + 1)
     body = text[start : end + 1]
     try:
-        found = json.loads(body)
+        found = json.loads(body, parse_constant=no_constant)
     except ValueError as error:
         line = text.count("\n", 0, start) + getattr(error, "lineno", 1)
         try:
@@ -362,11 +376,22 @@ def read_braces(text: str) -> Setting:
             found = None
         if not isinstance(found, dict):
             raise Problem("syntax", line=line) from None
-    return Setting(given={name: literal(value) for name, value in leaves(found)})
+    try:
+        return Setting(given={name: literal(value) for name, value in leaves(found)})
+    except TypeError:
+        raise Problem("syntax", line=text.count("\n", 0, start) + 1) from None
+
+
+def no_constant(name: str):
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError(name)
 
 
 def read_yaml(text: str) -> Setting:
     """Return the leaves of YAML; `${a.b}` is the value that a.b has."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if YAML_REST.fullmatch(line.split(" #")[0]):
+            raise Problem("syntax", line=number)
     try:
         found = yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
@@ -407,7 +432,7 @@ def plain(text: object) -> object:
     (1e-06, True, None, 'token-mean')
     """
     if not isinstance(text, str):
-        return text
+        return "{…}"
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]
@@ -444,7 +469,9 @@ def read_words(text: str) -> Setting:
     for line in re.sub(r"\\\n", " ", text).split("\n"):
         words = [fill(word, variables) for word in words_of(line)]
         words = words[1:] if words and words[0] in ("export", "!") else words
-        if len(words) == 1 and (found := re.fullmatch(r"(\w+)=(.*)", words[0], re.S)):
+        if len(words) == 1 and (
+            found := re.fullmatch(r"(\w+)=(.*)", words[0], re.S | re.A)
+        ):
             variables[found[1]] = found[2]
             continue
         flag = ""
@@ -486,9 +513,9 @@ def fill(word: str, variables: Mapping[str, str]) -> str:
 
     def value(found: re.Match) -> str:
         text = variables.get(found[1] or found[2], "$")
-        return found[0] if "$" in text else text
+        return found[0] if "$" in text or len(text) > 200 else text
 
-    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, word)
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, word, flags=re.A)
 
 
 def library_of(names: list[str]) -> str:
@@ -722,8 +749,6 @@ def shown(value: object) -> str:
         return "?"
     if isinstance(value, list):
         return "[" + ", ".join(map(shown, value)) + "]"
-    if isinstance(value, dict):
-        return "{…}"
     if not isinstance(value, float):
         return str(value)
     text = repr(tidy(value))
@@ -757,6 +782,20 @@ def zoo() -> dict[str, dict[str, object]]:
             row["engine_weight.cap"] = row.pop("loss.cap")
         rows[algorithm.name] = row
     return rows
+
+
+def bundle(lang: str) -> dict:
+    """Return what config.js needs, with the sentences of one language."""
+    return only(lang, data() | {"zoo": zoo()})
+
+
+def only(lang: str, value: object) -> object:
+    """Return data without the texts of other languages."""
+    if isinstance(value, dict):
+        if lang in value:
+            value = {k: x for k, x in value.items() if k == lang or k not in LANGUAGES}
+        return {name: only(lang, part) for name, part in value.items()}
+    return [only(lang, part) for part in value] if isinstance(value, list) else value
 
 
 def nearest(row: Mapping[str, object], apart: dict, lang: str) -> dict:
