@@ -1,13 +1,16 @@
 """The page *Read my log*: a Sphinx extension.
 
-Three directives: ``read-my-log`` is the box, ``log-rates`` says how often it is right,
-``log-keys`` lists all keys. ``reader.js`` runs in a worker that is made of its own text,
-and the page's head forbids connections.
+Its directives: ``read-my-log`` is the box, ``log-rates`` says how often it is right,
+``not-in-a-log`` and ``keys-by-library`` are lists. ``reader.js`` runs in a worker that
+is made of its own text, and the page's head forbids connections.
 """
 
 import functools
 import json
 import re
+from html import escape
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from docutils import nodes
@@ -15,9 +18,9 @@ from generated import Generated, table
 from sphinx.application import Sphinx
 
 from coursebook.data import load as load_file
-from coursebook.pages import headings
+from coursebook.pages import chapter_number, headings, slug
 from symptoms.parse import STEPS
-from symptoms.rules import ALARMS, quantities, rules
+from symptoms.rules import ALARMS, rules
 from symptoms.series import FOLDER, load
 from symptoms.series import table as key_table
 
@@ -65,28 +68,33 @@ def anchors(root: Path) -> frozenset[str]:
 
 def load_text(path: Path) -> str:
     """Return the anchors of a page's English headings, one a line."""
-    from coursebook.pages import slug
-
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return "\n".join(slug(title) for _, title in headings(text))
 
 
+def decided() -> list[dict]:
+    """Return the rules that some log decides."""
+    return [one for one in rules() if one["tree"]]
+
+
 def reader_data() -> dict:
     """Return what the reader needs: keys, rules and the names of steps."""
-    places = {(one["key"], one["library"]): n for n, one in enumerate(load("keys"))}
+    lines, of = [], None
+    for key, name, library, _ in key_table():
+        if library != of:
+            lines.append(f"={library}")
+            of = library
+        lines.append(f"{key}|{name}")
     return {
         "steps": sorted(STEPS),
-        "keys": [
-            [key, name, library, places.get((key, library), -1)]
-            for key, name, library, _ in key_table()
-        ],
+        "keys": "\n".join(lines),
         "rules": [
             {
                 part: one[part]
                 for part in ("id", "level", "needs", "rows", "tree")
                 if one.get(part) is not None
             }
-            for one in rules()
+            for one in decided()
         ],
     }
 
@@ -94,50 +102,38 @@ def reader_data() -> dict:
 def view_data(lang: str, root: Path) -> dict:
     """Return what the page shows, in one language."""
     known = anchors(root)
-    told = {}
-    for one in rules():
-        told[one["id"]] = {"title": one["title"][lang]}
+    told = []
+    for one in decided():
+        told.append({"title": one["title"][lang]})
         if one["id"] in known:
-            told[one["id"]]["link"] = 1
-        for part in ("but", "asks"):
-            if part in one:
-                told[one["id"]][part] = one[part][lang]
+            told[-1]["link"] = 1
+        if "but" in one:
+            told[-1]["but"] = one["but"][lang]
         if "also" in one:
-            told[one["id"]]["code"] = 1
-    names = {
-        name: [one[lang], one["chapter"]] for name, one in load("quantities").items()
-    }
-    asked = {name for one in rules() if one["tree"] for name in quantities(one["tree"])}
+            told[-1]["code"] = 1
+    names = {name: one[lang] for name, one in load("quantities").items()}
     return {
         "words": words(lang),
         "rules": told,
         "names": names,
-        "derived": sorted(asked - set(names)),
         "alarms": ALARMS,
-        "files": chapter_files(root),
         "example": example(),
     }
-
-
-def chapter_files(root: Path) -> list[str]:
-    """Return the chapters' files without their endings, in order."""
-    return [path.stem for path in sorted((root / "chapters").glob("[0-9]*.ipynb"))]
 
 
 def example() -> str:
     """Return a log in which ever more responses are cut at the limit."""
     rows = []
-    for step in range(12):
-        done = min(1.0, 0.3 + step / 12)
+    for step in range(6):
+        done = min(1.0, 0.3 + step / 6)
         row = {
             "loss": round(0.002 * (1 - done), 4),
             "grad_norm": round(0.4 * (1 - done), 3),
             "reward": round(0.03 * (1 - done), 3),
             "reward_std": round(0.1 * (1 - done), 3),
             "frac_reward_zero_std": round(done, 2),
-            "completions/mean_length": 230.0 + 2 * step,
-            "completions/clipped_ratio": round(min(0.98, 0.6 + step / 25), 2),
-            "entropy": round(1.1 - step / 20, 2),
+            "completions/clipped_ratio": round(min(0.98, 0.6 + step / 12), 2),
+            "entropy": round(1.1 - step / 15, 2),
             "step": 10 * (step + 1),
         }
         rows.append(str(row))
@@ -148,6 +144,14 @@ def lean(text: str) -> str:
     """Return a script or style sheet without indentation and lines of comment."""
     text = re.sub(r"/\*.*?\*/\n?", "", text, flags=re.S)
     return re.sub(r"^[ \t]*//.*\n|^[ \t]+", "", text, flags=re.M)
+
+
+def tight(program: str) -> str:
+    """Return a script without the spaces round signs; no string of ours has them."""
+    program = re.sub(
+        r" (=>|[!=]==|&&|\|\||[=?]|\+=|>=|<=|>|<|\?\?) ", r"\1", lean(program)
+    )
+    return re.sub(r"(?<=[,;{]) | (?=})", "", program)
 
 
 def as_script(value) -> str:
@@ -165,7 +169,7 @@ def page_html(lang: str, root: Path) -> str:
         f'</div>\n<script>\n(() => {{\n"use strict";\n'
         f"const READ = {as_script(reader_data())};\n"
         f"const SHOW = {as_script(view_data(lang, root))};\n"
-        f"{lean(text['reader.js'])}\n{lean(text['view.js'])}\n}})();\n</script>"
+        f"{tight(text['reader.js'])}\n{tight(text['view.js'])}\n}})();\n</script>"
     )
 
 
@@ -213,38 +217,63 @@ def share(part: int, every: int, form: str) -> str:
     return form.format(part=part, all=every, share=f"{part / every:.0%}")
 
 
-class LogKeys(Generated):
-    """A section for each library: its keys, the book's words, what is averaged."""
+class NotInALog(Generated):
+    """A list of the symptoms that no log decides, and what does."""
 
     def markdown(self, lang: str) -> str:
+        self.depends_on(FOLDER / "rules.yml")
+        known, needs = anchors(self.root), words(lang)["needs"]
+        lines = []
+        for one in rules():
+            if not one["tree"]:
+                title = one["title"][lang]
+                if one["id"] in known:
+                    title = f"[{title}](symptoms.md#{one['id']})"
+                lines.append(
+                    f"- {title}{words(lang)['column']}{needs}{one['asks'][lang]}"
+                )
+        return "\n".join(lines) + "\n"
+
+
+class KeysByLibrary(Generated):
+    """A table for each library, folded: its keys, the book's words, what is averaged.
+
+    The rows stand in the order of keys.yml, in which ``view.js`` counts them.
+    """
+
+    def made(self) -> list[nodes.Node]:
         for name in ("keys", "quantities", "traps", "words"):
             self.depends_on(FOLDER / f"{name}.yml")
-        say, names, traps = words(lang), load("quantities"), load("traps")
-        text, versions = [], {one["library"]: one["version"] for one in load("keys")}
-        for library, title in LIBRARIES.items():
-            rows = []
-            for one in load("keys"):
-                if one["library"] == library:
-                    what = plain(one["averages"][lang])
-                    if one["trap"]:
-                        what += f" <small>{plain(traps[one['trap']][lang])}</small>"
-                    word = names[one["quantity"]][lang]
-                    rows.append([f"`{one['key']}`", plain(word), what])
-            text += [
-                f"### {title} {versions[library]}",
-                "",
-                table([say[name] for name in HEAD], rows),
-            ]
-        return "\n".join(text)
+        html = keys_html(self.config.edition, self.chapters())
+        return [nodes.raw("", html, format="html")]
 
 
-def plain(text: str) -> str:
-    r"""Return a text whose signs Markdown leaves alone.
-
-    >>> plain("|d| of a_b")
-    '\\|d\\| of a\\_b'
-    """
-    return re.sub(r"([|*_<>`$\[\]])", r"\\\1", text)
+def keys_html(lang: str, chapters: list[Path]) -> str:
+    """Return the tables of all keys; a quantity links to its chapter."""
+    say, names, traps = words(lang), load("quantities"), load("traps")
+    files = {chapter_number(path.name): path.stem for path in chapters}
+    head = "".join(f'<th scope="col">{say[name]}</th>' for name in HEAD)
+    folds = []
+    for library, some in groupby(load("keys"), itemgetter("library")):
+        rows = []
+        for one in some:
+            name = names[one["quantity"]]
+            word = escape(name[lang])
+            if file := files.get(name["chapter"]):
+                word = f'<a href="../chapters/{file}.html">{word}</a>'
+            what = escape(one["averages"][lang])
+            if one["trap"]:
+                what += f" <small>{escape(traps[one['trap']][lang])}</small>"
+            rows.append(
+                f'<tr><th scope="row"><code>{escape(one["key"])}</code></th>'
+                f"<td>{word}</td><td>{what}</td></tr>"
+            )
+        folds.append(
+            f"<details><summary>{LIBRARIES[library]} {one['version']} ({len(rows)})"
+            f'</summary><div class="rl-table"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div></details>"
+        )
+    return f'<div class="rl rl-rows">{"".join(folds)}</div>'
 
 
 def forbid(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
@@ -257,6 +286,7 @@ def forbid(app: Sphinx, page: str, template: str, context: dict, doctree) -> Non
 def setup(app: Sphinx) -> dict:
     app.add_directive("read-my-log", ReadMyLog)
     app.add_directive("log-rates", LogRates)
-    app.add_directive("log-keys", LogKeys)
+    app.add_directive("keys-by-library", KeysByLibrary)
+    app.add_directive("not-in-a-log", NotInALog)
     app.connect("html-page-context", forbid)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

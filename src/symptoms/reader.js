@@ -230,7 +230,10 @@ function reader(data) {
   /* ---- keys ---- */
   const PREFIXES = ["train/", "eval/", "grpo/", "metrics/", "actor/"];
   const exact = new Map(), patterns = [], boards = new Map();
-  for (const [name, ...found] of data.keys) {
+  let of = "", place = 0;
+  for (const line of data.keys.split("\n")) {
+    if (line[0] === "=") { of = line.slice(1); continue; }
+    const at = line.lastIndexOf("|"), name = line.slice(0, at), found = [line.slice(at + 1), of, place++];
     const key = name.toLowerCase();
     if (key.includes("*")) patterns.push([new RegExp(`^${key.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^ ]+?")}$`), found]);
     else {
@@ -436,14 +439,14 @@ function reader(data) {
     return xs.length ? FUNCTIONS[name](xs, argument) : null;
   };
   const value = (node, log, lenient = false) => {
-    const [kind, ...parts] = node;
-    if (kind === "num") return parts[0];
-    if (kind === "name") {
-      if (parts[0] === "kl_is_sum") return log.lines.has("kl_sum");
-      const xs = finite(log.lines.get(parts[0]));
+    if (typeof node === "string") {
+      if (node === "kl_is_sum") return log.lines.has("kl_sum");
+      const xs = finite(log.lines.get(node));
       return xs.length ? xs[xs.length - 1] : null;
     }
-    if (kind === "call") return call(parts[0], parts[1], parts[2] ? value(parts[2], log) : null, log);
+    if (!Array.isArray(node)) return node;
+    const [kind, ...parts] = node;
+    if (!(kind in OPERATORS) && !["and", "or", "not"].includes(kind)) return call(kind, parts[0], parts.length > 1 ? value(parts[1], log) : null, log);
     if (kind === "not") { const one = value(parts[0], log, lenient); return one === null ? (lenient ? true : null) : !one; }
     if (kind === "and" || kind === "or") {
       let found = parts.map((one) => value(one, log, lenient));
@@ -456,9 +459,8 @@ function reader(data) {
     return a === null || b === null ? null : OPERATORS[kind](a, b);
   };
   const quantities = (node, found = new Set()) => {
-    if (node[0] === "call") { found.add(node[2]); if (node[3]) quantities(node[3], found); }
-    else if (node[0] === "name") found.add(node[1]);
-    else if (node[0] !== "num") node.slice(1).forEach((one) => quantities(one, found));
+    if (typeof node === "string") found.add(node);
+    else if (Array.isArray(node)) node.slice(1).forEach((one) => quantities(one, found));
     return found;
   };
   const verdict = (rule, log) => {

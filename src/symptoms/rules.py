@@ -25,6 +25,8 @@ OPERATORS = {
     ">=": operator.ge,
     "==": operator.eq,
 }
+WORDS = ("and", "or", "not")
+Tree = str | float | list
 SIGNS = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -38,25 +40,27 @@ SIGNS = {
 }
 
 
-def tree(text: str) -> list:
+def tree(text: str) -> Tree:
     """Return an expression as nested lists, which JSON can carry.
 
-    >>> tree("not z(reward) > 2")
-    ['not', ['>', ['call', 'z', 'reward', None], ['num', 2]]]
+    A name is a string, a number itself, and all else a list that its sign begins.
+
+    >>> tree("not z(reward) > 2"), tree("tiny(loss, 0.1) and components")
+    (['not', ['>', ['z', 'reward'], 2]], ['and', ['tiny', 'loss', 0.1], 'components'])
     """
     return _tree(ast.parse(text, mode="eval").body)
 
 
-def _tree(node: ast.expr) -> list:
+def _tree(node: ast.expr) -> Tree:
     match node:
         case ast.Constant(value=int() | float() as value):
-            return ["num", value]
+            return value
         case ast.Name(id=name):
-            return ["name", name]
+            return name
         case ast.UnaryOp(op=ast.Not(), operand=one):
             return ["not", _tree(one)]
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
-            return ["num", -value]
+            return -value
         case ast.BoolOp(op=op, values=values):
             return ["and" if isinstance(op, ast.And) else "or", *map(_tree, values)]
         case ast.BinOp(left=left, op=op, right=right):
@@ -64,23 +68,18 @@ def _tree(node: ast.expr) -> list:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return [SIGNS[type(op)], _tree(left), _tree(right)]
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)]):
-            return ["call", name, of, None]
+            return [name, of]
         case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of), argument]):
-            return ["call", name, of, _tree(argument)]
+            return [name, of, _tree(argument)]
     raise ValueError(f"not the grammar of rules: {ast.unparse(node)}")
 
 
-def quantities(node: list) -> list[str]:
+def quantities(node: Tree) -> list[str]:
     """Return the quantities that a tree asks for, each once, in their order."""
-    if node[0] == "call":
-        found = [node[2], *(quantities(node[3]) if node[3] else [])]
-    elif node[0] == "name":
-        found = [node[1]]
-    elif node[0] == "num":
-        found = []
-    else:
-        found = [name for one in node[1:] for name in quantities(one)]
-    return list(dict.fromkeys(found))
+    if isinstance(node, str):
+        return [node]
+    parts = node[1:] if isinstance(node, list) else []
+    return list(dict.fromkeys(name for one in parts for name in quantities(one)))
 
 
 @functools.cache
@@ -132,16 +131,16 @@ def places(verdicts: list[Verdict]) -> list[Verdict]:
     return held[:SHOWN]
 
 
-def value(node: list, log: Series, *, lenient: bool = False):
+def value(node: Tree, log: Series, *, lenient: bool = False):
     """Return the value of a tree: a number, True, False, or None for unknown."""
+    if isinstance(node, str):
+        return last(node, log)
+    if not isinstance(node, list):
+        return node
     kind, *parts = node
-    if kind == "num":
-        return parts[0]
-    if kind == "name":
-        return last(parts[0], log)
-    if kind == "call":
-        argument = value(parts[2], log) if parts[2] else None
-        return call(parts[0], parts[1], argument, log)
+    if kind not in OPERATORS and kind not in WORDS:
+        argument = value(parts[1], log) if len(parts) > 1 else None
+        return call(kind, parts[0], argument, log)
     if kind == "not":
         one = value(parts[0], log, lenient=lenient)
         return (True if lenient else None) if one is None else not one

@@ -1,7 +1,7 @@
 /* The page: a box for a log, and what the reader's worker says about it. Text goes into
    the page as text only, so that a key of a log cannot be markup. */
 const LIMIT = 30000, MOST = 300;
-const words = SHOW.words, names = SHOW.names, root = document.getElementById("readlog");
+const { words, names } = SHOW, root = document.getElementById("readlog");
 const local = reader(READ);
 const el = (tag, props = {}, ...kids) => {
   const made = Object.assign(document.createElement(tag), props);
@@ -19,7 +19,7 @@ const ends = (line) => {
   if (!xs.length) return (line || []).some((x) => Number.isNaN(x)) ? "NaN" : "";
   return xs.length < 2 ? digits(xs[0]) : `${digits(local.head(xs))} → ${digits(local.tail(xs))}`;
 };
-const wordOf = (name) => (names[name] ? names[name][0] : name.replaceAll("_", " "));
+const wordOf = (name) => (names[name] ?? name.replaceAll("_", " "));
 
 const curve = (line) => {
   const every = Math.max(1, Math.ceil(line.length / 160)), points = [];
@@ -42,14 +42,14 @@ const curve = (line) => {
 };
 
 /* ---- what is said ---- */
-const rule = new Map(READ.rules.map((one) => [one.id, one]));
+const rule = new Map(READ.rules.map((one, n) => [one.id, { ...one, ...SHOW.rules[n] }]));
 const titled = (id) => {
-  const { title, link } = SHOW.rules[id];
+  const { title, link } = rule.get(id);
   return link ? el("a", { href: `symptoms.html#${id}`, textContent: title }) : el("span", { textContent: title });
 };
 const keyOf = (log, name) => { for (const [key, found] of log.names) if (found[0] === name) return key; return ""; };
 const card = (id, log) => {
-  const told = SHOW.rules[id];
+  const told = rule.get(id);
   const lines = [...local.quantities(rule.get(id).tree)].filter((name) => names[name] && local.finite(log.lines.get(name)).length)
     .map((name) => [wordOf(name), keyOf(log, name), log.lines.get(name)]);
   if (rule.get(id).needs.includes("components")) for (const [name, line] of log.parts) lines.push([wordOf("component"), name, line]);
@@ -63,18 +63,16 @@ const heading = (text) => el("h3", { textContent: text });
 const fold = (text, count, ...kids) => (count ? el("details", {}, el("summary", { textContent: `${text} (${count})` }), ...kids) : null);
 const list = (items) => el("ul", {}, ...items.map((parts) => el("li", {}, ...parts)));
 const keyRows = document.getElementsByClassName("rl-rows");
-const averaged = (place) => {
-  const cells = place < 0 || !keyRows[0] ? null : [...keyRows[0].querySelectorAll("tbody tr")][place]?.cells;
-  return cells ? [...cells[cells.length - 1].cloneNode(true).childNodes] : [];
+const cell = (place, n) => { // of the table of all keys, which the page has below
+  const row = keyRows[0]?.querySelectorAll("tbody tr")[place];
+  return row ? [...row.cells[n].cloneNode(true).childNodes] : null;
 };
 const keyTable = (log) => {
   const rows = [...log.names].slice(0, MOST).map(([key, [name, , place]]) => {
     const line = log.lines.get(name) || log.parts.get(key.toLowerCase().replaceAll("train/", "").replace(/\/mean$/, ""));
-    const chapter = names[name] && SHOW.files[names[name][1]];
-    const link = chapter ? el("a", { href: `../chapters/${chapter}.html`, textContent: fill(words.chapter, { "": names[name][1] }) }) : "";
     return el("tr", {}, el("th", { scope: "row" }, el("code", { textContent: key })),
-      el("td", {}, name === "-" ? "" : wordOf(name), " ", link), el("td", { textContent: name === "-" ? "" : ends(line) }),
-      el("td", {}, ...averaged(place)));
+      el("td", {}, ...(cell(place, 1) ?? [name === "-" ? "" : wordOf(name)])), el("td", { textContent: name === "-" ? "" : ends(line) }),
+      el("td", {}, ...(cell(place, 2) ?? [])));
   });
   const head = el("tr", {}, ...["key", "word", "ends", "what"].map((name) => el("th", { scope: "col", textContent: words[name] })));
   return el("div", { className: "rl-table", tabIndex: 0, role: "group", ariaLabel: words.keys }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
@@ -89,8 +87,7 @@ const say = (result) => {
   const unseen = verdicts.filter((one) => one.holds === false && level(one.id) !== "normal");
   const missing = verdicts.filter((one) => one.holds === null);
   const wants = (one) => {
-    const asks = SHOW.rules[one.id].asks;
-    const what = asks || (one.missing[0] === "rows" ? words.rows : one.missing.slice(0, 4).map(wordOf).join(words.comma));
+    const what = one.missing[0] === "rows" ? words.rows : one.missing.slice(0, 4).map(wordOf).join(words.comma);
     return [titled(one.id), ` ${words.needs}${what}`];
   };
   const todo = Object.entries(ADVICE).filter(([, there]) => !there.some((name) => log.lines.has(name)));
