@@ -217,7 +217,7 @@ def test_fonts_of_every_page_come_with_the_style_sheet(built):
     inside = re.findall(r"url\(data:font/woff2;base64,([^)]+)\)", css)
     fonts = [TTFont(BytesIO(base64.b64decode(font))) for font in inside]
     names = {font["name"].getDebugName(1).split()[0] for font in fonts}
-    often = {f"KaTeX_{part}" for part in ("Main", "Math", "AMS", *SIZES)}
+    often = {f"KaTeX_{x}" for x in ("Main", "Math", "AMS", "Caligraphic", *SIZES)}
     assert names == {*often, "Font"}
 
 
@@ -236,8 +236,15 @@ def test_the_theme_does_not_measure_the_whole_page_while_it_loads(built):
 
 
 def test_shown_reads_the_visible_half_of_a_formula_and_no_prose():
-    page = f"<p>Prose {render('x_1 > 2', False)} more {render('y', True)} prose</p>"
-    assert shown(page) - {"\u200b"} == set("x1>2y")
+    formulas = render("x_1 > 2", False), render(r"\mathbb{E}\,\mathcal{N}y", True)
+    page = "<p>Prose {} more {} prose</p>".format(*formulas)
+    said = {font: letters - {"\u200b", "\xa0"} for font, letters in shown(page).items()}
+    assert {font: letters for font, letters in said.items() if letters} == {
+        "Main-Regular": set("1>2"),
+        "Math-Italic": set("xy"),
+        "AMS-Regular": {"E"},
+        "Caligraphic-Regular": {"N"},
+    }
 
 
 def test_formulas_are_html_before_any_script_runs(built):
@@ -316,14 +323,27 @@ def test_style_rules_for_names_that_no_page_uses_are_left_out(built):
     assert "@media print" in css and "/*" not in css
 
 
+def test_no_variable_comment_or_indentation_is_sent_that_nothing_asks_for(built):
+    static = built / "zh" / "_static"
+    css = (static / "bundle.css").read_text(encoding="utf-8")
+    pages = [p.read_text("utf-8") for p in (built / "zh").rglob("*.html")]
+    scripts = [p.read_text("utf-8") for p in static.rglob("*.js")]
+    for name in re.findall(r"[{;](--[\w-]+):", css):
+        places = "".join([css.replace(f"{name}:", ""), *pages, *scripts])
+        assert re.search(rf"{name}(?![\w-])", places), name
+    assert "--tc-ink:" in css and "var(--tc-ink)" in css
+    js = (static / "bundle.js").read_text(encoding="utf-8")
+    assert not re.search(r"^(?:\s|//)", js, re.M)
+
+
 def test_the_search_index_holds_the_sentences_of_each_section(built):
     script = (built / "zh" / "search-index.js").read_text(encoding="utf-8")
     text = script.split(";\n")[0]  # the words of the script come after it
     index = dict(json.loads(text[text.index("[") : text.rindex("]") + 1]))
-    assert [s[:4] for s in index["chapters/05_a"]] == [
-        ["", 1, "5 优势", "由 (5.1) 得 Aₜ，降低方差。见后文。"],
-        ["by-hand", 2, "手算", "一句话。又一句。\n第一个数。"],
-    ]
+    first, second, *_ = index["chapters/05_a"]
+    assert first[:4] == ["", 1, "5 优势", "由 (5.1) 得 Aₜ，降低方差。见后文。"]
+    assert second[:3] == ["by-hand", 2, "手算"]
+    assert second[3].splitlines()[0] == "一句话。又一句。"
 
 
 def test_the_rows_of_a_table_are_searched_after_the_prose():

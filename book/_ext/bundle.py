@@ -3,7 +3,8 @@
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
 rewritten to match, and what they import (`basic.css`) comes first. Rules for classes
-that no page and no script names are left out: most of the theme. The fonts that nearly
+that no page and no script names are left out, most of the theme, and variables that
+nothing asks for; so are comments and indentation. The fonts that nearly
 every page shows come inside the style sheet: a file of its own would be asked for only
 once the page is laid out, and loading would wait for it. Sphinx's search and its marks
 are left out (``book_search.py``), and so is Bootstrap's script, half of all the script
@@ -14,13 +15,15 @@ that there was: here it would draw the tooltips of four buttons, and a browser s
 import base64
 import posixpath
 import re
+from functools import partial
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
 INSIDE = re.compile(
-    r"(KaTeX_(Main-Regular|Math-Italic|AMS-Regular|Size[1-4]-Regular)|fa-solid-900)\.woff2$"
+    r"(KaTeX_(Main-(Regular|Bold)|Math-Italic|(AMS|Caligraphic|Size[1-4])-Regular)"
+    r"|fa-solid-900)\.woff2$"
 )
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
@@ -35,6 +38,11 @@ EMPTY = re.compile(r"@(?:media|supports|container)[^{}]*\{\s*\}")
 SELECTORS = re.compile(r",(?![^(]*\))")
 UNSURE = re.compile(r":(?:not|is|where|has)\([^)]*\)|\[[^\]]*\]")
 NAMES = re.compile(r"[.#](-?[a-zA-Z_][\w-]*)")
+
+VARIABLE = re.compile(r"(?<=[{;\s])(--[\w-]+)\s*:[^;{}]*;?")
+ASKED = re.compile(r"--[\w-]+(?![\w-]|\s*:)")  # by var() or a script
+SPACE = re.compile(r" ?([{};]) ?")
+INDENTED = re.compile(r"^\s*//.*(?:\n|$)|^\s+", re.M)
 
 _wanted: dict[str, list[str]] = {"css": [], "js": []}
 
@@ -62,12 +70,17 @@ def join(app: Sphinx, error: Exception | None) -> None:
     scripts = (
         p.read_text("utf-8") for p in static.rglob("*.js") if p.name not in NEVER
     )
-    used = set(re.findall(r"[\w-]+", "\n".join(scripts)))
+    scripts = "\n".join(scripts)
+    used, asked = set(re.findall(r"[\w-]+", scripts)), {*ASKED.findall(scripts)}
     for page in Path(app.outdir).rglob("*.html"):
-        for names in CLASSES.findall(page.read_text("utf-8")):
+        text = page.read_text("utf-8")
+        asked.update(ASKED.findall(text))
+        for names in CLASSES.findall(text):
             used.update(names.split())
-    (static / "bundle.css").write_text(only(used, "\n".join(css)), "utf-8")
-    (static / "bundle.js").write_text(js.replace(*NO_SIDEBAR), "utf-8")
+    css = only_asked(asked, only(used, "\n".join(css)))
+    (static / "bundle.css").write_text(css, "utf-8")
+    js = INDENTED.sub("", js.replace(*NO_SIDEBAR))
+    (static / "bundle.js").write_text(js, "utf-8")
 
 
 def only(used: set[str], css: str) -> str:
@@ -92,6 +105,25 @@ def only(used: set[str], css: str) -> str:
     while (fewer := EMPTY.sub("", css)) != css:
         css = fewer
     return css
+
+
+def only_asked(asked: set[str], css: str) -> str:
+    """Return a style sheet without variables that nothing asks for, and spare space.
+
+    >>> only_asked({"--c"}, "a { --b: 1; --c: 2;\\n x: var(--d) } b { --d: 3; --e: 4 }")
+    'a{--c: 2;x: var(--d)}b{--d: 3;}'
+    """
+    while True:
+        wanted = asked | {*ASKED.findall(css)}
+        unasked = {x for x in VARIABLE.findall(css) if x not in wanted}
+        if not unasked:
+            break
+        css = VARIABLE.sub(partial(_drop, unasked), css)
+    return SPACE.sub(r"\1", " ".join(css.split()))
+
+
+def _drop(names: set[str], variable: re.Match) -> str:
+    return "" if variable[1] in names else variable[0]
 
 
 def _moved(file: Path, name: str) -> str:

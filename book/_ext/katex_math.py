@@ -35,6 +35,15 @@ PART = re.compile(  # the end of what stands beside something else, with its qua
 )
 SUMMARY = re.compile(r"<summary>.*?</summary>", re.S)
 FORMULA = re.compile(r"\$([^$\n]+)\$")
+MAIN = "Main-Regular"
+FONTS = {  # the classes that set a font, of those that the book shows
+    "mathnormal": "Math-Italic",
+    "mathcal": "Caligraphic-Regular",
+    "mathbf": "Main-Bold",
+    **dict.fromkeys(("amsrm", "mathbb", "textbb"), "AMS-Regular"),
+    **dict.fromkeys(("mathrm", "textrm", "mainrm"), MAIN),
+}
+CLASS = re.compile(r'class="([^"]*)"')
 KATEX = Path(__file__).parents[1] / "katex"
 log = logging.getLogger(__name__)
 
@@ -147,17 +156,25 @@ def visit_block(writer, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def shown(html: str) -> set[str]:
-    """Return the characters that a page's formulas show; MathML needs no font."""
-    characters = set()
+def shown(html: str) -> dict[str, set[str]]:
+    """Return the characters that a page's formulas show, by font; none for MathML.
+
+    The innermost class that sets a font counts, as in KaTeX's style sheet.
+    """
+    characters = {font: set() for font in {MAIN, *FONTS.values()}}
     for part in html.split('class="katex-html"')[1:]:
-        depth = 1
+        open_spans = [MAIN]
         for piece in re.finditer(r"<[^>]*>|[^<>]+", part[part.index(">") + 1 :]):
-            depth += piece[0].startswith("<span") - (piece[0] == "</span>")
-            if depth == 0:
-                break
-            if piece[0][0] != "<":
-                characters.update(unescape(piece[0]))
+            if piece[0].startswith("<span"):
+                names = re.findall(r"[\w-]+", "".join(CLASS.findall(piece[0])))
+                own = [FONTS[name] for name in names if name in FONTS]
+                open_spans.append(own[-1] if own else open_spans[-1])
+            elif piece[0] == "</span>":
+                open_spans.pop()
+                if not open_spans:
+                    break
+            elif piece[0][0] != "<":
+                characters[open_spans[-1]].update(unescape(piece[0]))
     return characters
 
 
@@ -165,15 +182,17 @@ def copy_fonts(app: Sphinx, error: Exception | None) -> None:
     """Put KaTeX's style sheet (woff2 only) and what is used of its fonts in place."""
     if error or app.builder.format != "html":
         return
-    pages = (p.read_text(encoding="utf-8") for p in Path(app.outdir).rglob("*.html"))
-    characters = "".join(sorted(set().union(*map(shown, pages))))
+    seen = [shown(p.read_text("utf-8")) for p in Path(app.outdir).rglob("*.html")]
+    by_font = {font: set().union(*(one[font] for one in seen)) for font in seen[0]}
+    every = set().union(*by_font.values())
     out = Path(app.outdir, "_static", "katex")
     copy_asset(KATEX / "LICENSE", out)
     (out / "fonts").mkdir(exist_ok=True)
     for file in (KATEX / "fonts").iterdir():
         font = TTFont(file)
         cutter = subset.Subsetter(subset.Options(hinting=False))
-        cutter.populate(text=characters)
+        characters = by_font.get(file.stem.removeprefix("KaTeX_"), every)
+        cutter.populate(text="".join(sorted(characters)))
         cutter.subset(font)
         font.flavor = "woff2"
         font.save(out / "fonts" / file.name)
