@@ -10,7 +10,7 @@ from test_site_build import ROOT, load
 
 from homework.practice import page as practice
 from homework.source import read_homework, student_notebook
-from homework.verify import solved
+from homework.verify import graded, sandbox_for
 
 measure = load("measure")
 pytestmark = pytest.mark.browser
@@ -107,8 +107,9 @@ def test_every_solution_passes_in_the_page(read, path, lang):
     count = {"all": str(len(answers)), "passed": str(len(answers))}
     tally = re.sub(r"\{(\w+)\}", lambda found: count[found[1]], known)
     assert tally in reader.page.locator(".practice-tally").inner_text()
-    here = f'.book-nav a[data-page="chapters/{path.stem}"] .practice-count'
-    assert reader.page.locator(here).inner_text() == f"{len(answers)}/{len(answers)}"
+    here = reader.page.locator(f'.book-nav a[data-page="chapters/{path.stem}"]')
+    every = len(answers)
+    assert here.get_attribute("data-practice") == f"{every}/{every}"
 
 
 def test_a_wrong_answer_is_told_in_the_checks_own_words(read):
@@ -251,50 +252,70 @@ def test_starting_over_has_a_way_back(read):
     assert reader.field("flip_lambda").input_value() == "mine = 1"
 
 
-@pytest.mark.parametrize("lang", some(("zh", "en"), "zh"))
-def test_the_downloaded_homework_is_the_students_own_and_opens_again(
-    read, lang, tmp_path
+@pytest.fixture(scope="module")
+def sandbox():
+    with sandbox_for([read_homework(path) for path in CHAPTERS], [ROOT]) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("lang", ("zh", "en"))
+@pytest.mark.parametrize("path", some(CHAPTERS, GAE), ids=lambda path: path.stem)
+def test_the_downloaded_homework_is_the_students_own_and_gets_its_marks(
+    read, sandbox, path, lang
 ):
-    reader, answers = read(lang=lang), solutions(GAE)
-    download = reader.page.locator(".practice-download")
-    with reader.page.expect_download() as got:
-        download.click()
-    plain = Path(got.value.path()).read_text("utf-8")
-    assert (
-        plain
-        == json.dumps(student_notebook(GAE, lang), ensure_ascii=False, indent=1) + "\n"
-    )
-    half = dict(list(answers.items())[::2])
-    for name, text in half.items():
-        reader.write(name, text)
-    with reader.page.expect_download() as got:
-        download.click()
-    written = json.loads(Path(got.value.path()).read_text("utf-8"))
-    want = solved(student_notebook(GAE, lang), read_homework(GAE))
-    for cell, full, stub in zip(
-        written["cells"], want["cells"], json.loads(plain)["cells"], strict=True
-    ):
-        meta = cell["metadata"].get("nbgrader", {})
-        if meta.get("solution") and meta["grade_id"] in half:
-            lines = "".join(cell["source"]).splitlines()
-            assert lines[0] == f"# exercise: {meta['grade_id']}"
-            assert "\n".join(lines[1:]).strip() == "".join(full["source"]).strip()
-        else:
-            assert cell == stub
-    file = tmp_path / "mine.ipynb"
-    file.write_text(json.dumps(written), "utf-8")
-    fresh = read(lang=lang)
-    fresh.page.locator("input[type=file]").set_input_files(file)
-    last = list(half)[-1]
-    fresh.page.wait_for_function(
-        "n => !document.getElementById(`practice-${n}`).value.includes('NotImpl')",
+    reader, answers = read(path, lang), solutions(path)
+    homework, made = read_homework(path), student_notebook(path, lang)
+
+    def downloaded() -> str:
+        with reader.page.expect_download() as got:
+            reader.page.locator(".practice-download").click()
+        assert got.value.suggested_filename == f"{path.stem}_{lang}.ipynb"
+        return Path(got.value.path()).read_text("utf-8")
+
+    untouched = downloaded()
+    assert untouched == json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+    half, points = [*answers][::2], {e.id: e.points for e in homework.exercises}
+    for done in ([], half, [*answers]):
+        for name in done:
+            reader.write(name, answers[name])
+        written = json.loads(downloaded())
+        for cell, stub in zip(written["cells"], made["cells"], strict=True):
+            name = cell["metadata"].get("nbgrader", {}).get("grade_id")
+            if name in done:
+                first, _, rest = "".join(cell["source"]).partition("\n")
+                assert first == f"# exercise: {name}"
+                assert rest.strip() == answers[name].strip()
+            else:
+                assert cell == stub
+        got = graded(written, homework, sandbox)
+        assert got.total == sum(points[name] for name in done)
+
+
+@pytest.mark.parametrize("lang", some(("zh", "en"), "zh"))
+def test_a_homework_file_opens_again(read, lang, tmp_path):
+    answers, file = solutions(GAE), tmp_path / "mine.ipynb"
+    notebook = student_notebook(GAE, lang)
+    for cell in notebook["cells"]:
+        if (name := cell["metadata"].get("nbgrader", {}).get("grade_id")) in answers:
+            cell["source"] = f"# exercise: {name}\n{answers[name]}"
+    file.write_text(json.dumps(notebook), "utf-8")
+    reader, last = read(lang=lang), [*answers][-1]
+    opener = reader.page.locator("input[type=file]")
+    asked = []
+    reader.page.on("dialog", lambda one: (asked.append(one.message), one.accept()))
+    reader.write(last, "newer = 1")
+    opener.set_input_files(file)
+    reader.page.wait_for_function(
+        "n => document.getElementById(`practice-${n}`).value.includes('return')",
         arg=last,
     )
-    assert fresh.field(last).input_value().strip() == answers[last].strip()
+    assert len(asked) == 1 and "1" in asked[0]
+    for name, text in answers.items():
+        assert reader.field(name).input_value().strip() == text.strip()
     file.write_text("no notebook", "utf-8")
-    fresh.page.locator("input[type=file]").set_input_files(file)
+    opener.set_input_files(file)
     said = practice.words("page", lang)["nothing"]
-    fresh.page.wait_for_function(
+    reader.page.wait_for_function(
         "said => document.querySelector('.practice-hand-in').innerText.includes(said)",
         arg=said,
     )

@@ -209,12 +209,14 @@ class Practice(SphinxTransform):
         path = Path(self.env.doc2path(page))
         if chapter_number(page) is None or path.suffix != ".ipynb":
             return
-        lang, made = self.config.edition, {}
+        lang, made, checks = self.config.edition, {}, []
         for cell in self.document.findall(nodes.Element):
             if cell.get("nb_element") == "cell_code":
                 meta = cell["cell_metadata"].get("nbgrader", {})
                 if meta.get("solution"):
                     made[str(meta["grade_id"])] = cell
+                elif meta.get("grade") and "tag_remove-cell" not in cell["classes"]:
+                    checks.append(cell)
         if not made:
             return
         for file in (FOLDER / "words.yml", Path(__file__)):
@@ -225,6 +227,13 @@ class Practice(SphinxTransform):
             raw = nodes.raw("", box(exercise, title, lang), format="html")
             cell.parent.insert(cell.parent.index(cell), raw)
             last = cell.parent
+        said = words("exercise", lang)
+        for cell in checks:
+            text = f'<p class="practice-shown">{said["shown"]}</p>'
+            place = cell.parent.index(cell)
+            cell.parent.insert(place, nodes.raw("", text, format="html"))
+        rules = f'<p class="practice-rules pst-js-only">{said["rules"]}</p>'
+        last.parent.insert(1, nodes.raw("", rules, format="html"))
         last.parent.append(nodes.raw("", panel(lang), format="html"))
 
 

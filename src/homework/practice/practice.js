@@ -54,12 +54,8 @@
     for (const link of all("a[data-page]")) {
       const known = DATA.exercises[link.dataset.page];
       const done = known ? count(link.dataset.page) : 0;
-      let mark = link.querySelector(".practice-count");
-      if (!done) { mark?.remove(); continue; }
-      mark ??= link.appendChild(make("small", "practice-count"));
-      const numbers = { passed: done, all: Object.keys(known).length };
-      mark.textContent = `${done}/${numbers.all}`;
-      mark.title = say("tally", numbers);
+      if (!done) { delete link.dataset.practice; continue; }
+      link.dataset.practice = `${done}/${Object.keys(known).length}`; // the style shows it
     }
     for (const place of all(".practice-tally"))
       place.textContent = say("tally", { passed: count(page), all: Object.keys(hashes).length });
@@ -205,9 +201,10 @@
       const character = String.fromCodePoint(parseInt(wide[1], 16));
       parts.push(make("p", "", say("character", { line: lines.at(-1)?.[0], text: character })));
     } else if (kind === "raised") parts.push(make("p", "", say("raised", { where: at })));
+    else if (kind === "check" && /'NoneType'/.test(text)) parts.push(make("p", "", say("None")));
     else if (kind === "assert") parts.push(make("p", "practice-said", text || say("assert")));
     else parts.push(make("p", "", say(kind, { text, seconds: SECONDS })));
-    if (kind === "passed" && box.dataset.held) parts.push(make("p", "practice-more", say("held")));
+    if (kind === "passed" && box.dataset.held) parts.push(make("p", "", say("held")));
     if (kind === "raised" || kind === "check" || (kind === "absent" && lines.length)) {
       const trace = lines.map(([n, code]) => `${String(n).padStart(3)}  ${code}`);
       if (kind !== "absent") trace.push(`${type}: ${text}`);
@@ -267,12 +264,12 @@
           result = { kind: "earlier", text: boxes.get(result.stage).title };
         tell(box, result);
         look();
-        box.dataset.ran = result.ms ?? "";
       };
       const why = obstacle();
       if (why) return done({ kind: why });
       all(".practice-check").forEach((button) => button.setAttribute("aria-disabled", "true"));
-      box.removeAttribute("data-ran");
+      stale();
+      out.replaceChildren();
       state.textContent = say("starting");
       try {
         const { cells, asked: names } = await load();
@@ -338,16 +335,19 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
   const open = async (file, said) => { // answers of a notebook, by their first line
-    let found = 0;
+    const found = new Map();
     try {
       for (const cell of JSON.parse(await file.text()).cells) {
         const source = [cell.source].flat().join(""), id = FIRST.exec(source)?.[1];
         if (cell.cell_type !== "code" || !boxes.has(id) || /raise NotImplementedError/.test(source)) continue;
-        boxes.get(id).set(source.replace(FIRST, ""));
-        found++;
+        found.set(id, source.replace(FIRST, ""));
       }
     } catch { /* no notebook */ }
-    said.textContent = say(found ? "opened" : "nothing", { count: found });
+    const lost = [...found].filter(([id, text]) =>
+      boxes.get(id).mine() && boxes.get(id).text().trim() !== text.trim());
+    if (lost.length && !confirm(say("replace", { count: lost.length }))) return;
+    for (const [id, text] of found) boxes.get(id).set(text);
+    said.textContent = say(found.size ? "opened" : "nothing", { count: found.size });
   };
   const handIn = (panel) => {
     const said = panel.querySelector(".practice-state"), input = panel.querySelector("input[type=file]");
