@@ -221,3 +221,22 @@ def rates(*, held_out: bool, verdict: bool = True) -> dict:
     return dict(sorted(count.items())) | {
         "names_per_bad": round(named / max(1, count["bad"]), 2)
     }
+
+
+def all_rates() -> dict:
+    """Return all rates of rates.yml that the lab gives."""
+    return {
+        part: {
+            side: rates(held_out=held_out, verdict=verdict)
+            for side, held_out in (("tuning", False), ("held_out", True))
+        }
+        for part, verdict in (("lab", True), ("no_verdict", False))
+    }
+
+
+if __name__ == "__main__":
+    for part, sides in all_rates().items():
+        print(f"{part}:")
+        for side, found in sides.items():
+            told = ", ".join(f"{name}: {value}" for name, value in found.items())
+            print(f"  {side}: {{{told}}}")

@@ -113,7 +113,7 @@ def view_data(lang: str, root: Path) -> dict:
             told[-1]["code"] = 1
     names = {name: one[lang] for name, one in load("quantities").items()}
     return {
-        "words": words(lang),
+        "words": {k: v for k, v in words(lang).items() if k != "script"},
         "rules": told,
         "names": names,
         "alarms": ALARMS,
@@ -151,7 +151,7 @@ def tight(program: str) -> str:
     program = re.sub(
         r" (=>|[!=]==|&&|\|\||[=?]|\+=|>=|<=|>|<|\?\?) ", r"\1", lean(program)
     )
-    return re.sub(r"(?<=[,;{]) | (?=})", "", program)
+    return re.sub(r" ?: |(?<=[,;{]) | (?=})", lambda found: found[0].strip(), program)
 
 
 def as_script(value) -> str:

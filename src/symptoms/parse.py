@@ -5,6 +5,7 @@ CSV of wandb and TensorBoard, Markdown and plain tables. A row is a dict of numb
 """
 
 import json
+import math
 import re
 
 MAX_ROWS, MAX_CHARS, MAX_LINE, MAX_DICT = 20_000, 12_000_000, 20_000, 60_000
@@ -99,7 +100,7 @@ def number(text: str) -> float | None:
     if not WHOLE.fullmatch(text):
         return None
     value = float(text)
-    return value if abs(value) < 1e300 or value != value else float("inf")
+    return math.copysign(math.inf, value) if abs(value) >= 1e300 else value
 
 
 def from_json(text: str) -> list[dict[str, float]]:

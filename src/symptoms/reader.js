@@ -32,8 +32,8 @@ function reader(data) {
     text = text.trim().replace(/^['"]+|['"]+$/g, "").replace(/[%,]+$/, "");
     if (!WHOLE.test(text)) return null;
     if (/^[-+]?nan$/i.test(text)) return NaN;
-    const value = /inf/i.test(text) ? Infinity : Number(text);
-    return Math.abs(value) < 1e300 ? value : Infinity;
+    const value = Number(text.replace(/inf.*/i, "Infinity"));
+    return Math.abs(value) < 1e300 ? value : value * Infinity;
   };
   const isObject = (x) => x !== null && typeof x === "object" && !Array.isArray(x);
 
