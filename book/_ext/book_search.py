@@ -3,18 +3,23 @@
 Sphinx indexes pages by word stems and never cuts a Chinese query. Here the index holds
 the sentences themselves, section by section, so that any run of characters is found, a
 result leads to the section, and its excerpt is a sentence, also for a page opened from
-disk. Code and outputs are not searched, except in the reference of the package.
+disk. Code and outputs are not searched, except in the reference of the package. A
+question of the interview bank is a section of its own, and so is a key of a log.
 """
 
+import html
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+import log_keys
 from course import plan
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from coursebook.data import load
 from coursebook.languages import pick
 from coursebook.pages import chapter_number
 
@@ -38,6 +43,8 @@ WORDS = {  # what the script says
     "beginsMore": "以它开头的其他词 | Other words that begin so",
     "opening": "本页开头 | Opening of the page",
 }
+SYMPTOMS = "book/symptoms"
+ASKED = Path(__file__).parents[1] / "asked.yml"  # other words for a symptom
 SKIP = (
     nodes.literal_block,
     nodes.doctest_block,
@@ -56,6 +63,9 @@ BLOCKS = (
     nodes.rubric,
     nodes.caption,
     addnodes.desc_signature,
+)
+QUESTION = re.compile(  # in the bank it has an anchor, in its chapter none
+    r'<details class="qa"(?:[^>]* id="([^"]*)")?[^>]*>\s*<summary>(.*?)</summary>', re.S
 )
 EQUATION = re.compile("⋯(.*?)⋯")  # a label, until all pages are read: then its number
 GREEK = {
@@ -242,13 +252,15 @@ def words(node: nodes.Node) -> str:
     return "".join(parts)
 
 
-def blocks(node: nodes.Element) -> list[str]:
+def blocks(node: nodes.Element | Iterable[nodes.Node]) -> list[str]:
     """Return the blocks of a section, without those of its subsections: prose, rows.
 
     A row of a table begins with a tab.
     """
     found, rows = [], []
-    for child in node.children:
+    for child in getattr(node, "children", node):
+        if isinstance(child, nodes.Element) and "log-keys" in child["classes"]:
+            continue  # the search has them line by line
         if isinstance(child, BLOCKS):
             into = rows if isinstance(child, nodes.row) else found
             said = " ".join(words(child).split())
@@ -259,6 +271,36 @@ def blocks(node: nodes.Element) -> list[str]:
     return [text for text in found + rows if text.strip()]
 
 
+def parted(section: nodes.section) -> list[tuple[str, str, list[nodes.Node]]]:
+    """Return (anchor, title, content) of a section and of the questions in it.
+
+    A question of a chapter is left out: the bank has it, too.
+    """
+    found = [("", "", [])]
+    at = found[0]
+    for child in section.children:
+        if isinstance(child, nodes.raw):
+            if question := QUESTION.search(child.astext()):
+                at = (question[1] or "", asked(question[2]), [])
+                found += [at] * bool(question[1])
+            elif "</details>" in child.astext():
+                at = found[0]
+        elif not isinstance(child, nodes.section):
+            at[2].append(child)
+    return found
+
+
+def asked(summary: str) -> str:
+    """Return a question as words.
+
+    >>> asked("<span>Why is `V` not $\\\\gamma$ &lt; 1?</span> <small>5 GAE</small>")
+    'Why is V not γ < 1?'
+    """
+    text = re.sub(r"<small>.*?</small>|<[^>]+>|`", "", summary, flags=re.S)
+    text = re.sub(r"\$([^$]+)\$", lambda formula: plain(formula[1]), text)
+    return " ".join(html.unescape(text).split())
+
+
 def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
     """Return (anchor, level, title, prose, words in bold) of a page's sections."""
     found = []
@@ -267,28 +309,23 @@ def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
         while above is not None:
             level += isinstance(above, nodes.section)
             above = above.parent
-        bold = [
-            strong.astext()
-            for strong in section.findall(nodes.strong)
-            if next(_above(strong, nodes.section)) is section
-        ]
-        title = section.next_node(nodes.title)
+        title = words_of_title(section.next_node(nodes.title))
         anchor = section["ids"][0] if level > 1 else ""
-        text = "\n".join(blocks(section))
-        found.append((anchor, level, words_of_title(title), text, "\n".join(bold)))
+        for its, question, content in parted(section):
+            bold = [
+                strong.astext()
+                for child in content
+                for strong in child.findall(nodes.strong)
+            ]
+            text = "\n".join(blocks(content))
+            head = (its, level + 1, question) if its else (anchor, level, title)
+            found.append((*head, text, "\n".join(bold)))
     return found
 
 
 def words_of_title(title: nodes.title) -> str:
     """Return a heading as words."""
     return " ".join("".join(words(child) for child in title.children).split())
-
-
-def _above(node: nodes.Node, kind: type):
-    while node is not None:
-        if isinstance(node, kind):
-            yield node
-        node = node.parent
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -352,6 +389,11 @@ def write(app: Sphinx, error: Exception | None) -> None:
     words = {name: pick(text, app.config.edition) for name, text in WORDS.items()}
     words["same"] = SAME
     words["asks"] = questions(app, [page for page, _ in index])
+    if SYMPTOMS in store(app.env):
+        words["keys"] = log_keys.for_search(app.config.edition)
+    words["asked"] = {
+        anchor: says[app.config.edition] for anchor, says in load(ASKED).items()
+    }
     lines = [
         f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))

@@ -67,7 +67,7 @@ class InterviewBank(Generated):
                 key = f"{number}-{slug(english[n][1])[:60]}" if n < len(english) else n
                 bank[level].append(
                     f'<details class="qa" data-level="{level}" '
-                    f'data-chapter="{number}" data-key="{key}">'
+                    f'data-chapter="{number}" data-key="{key}" id="q-{key}">'
                     f"<summary><span>{question.removeprefix(f'{level} · ')}</span> "
                     f"<small>{number} {names[number]}</small></summary>\n\n"
                     f"{moved(answer, path.name).strip()}\n\n"

@@ -12,6 +12,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
+import log_keys
 import yaml
 from docutils import nodes
 from generated import Generated
@@ -215,10 +216,13 @@ class Sketches(SphinxTransform):
         self.env.note_dependency(str(CURVES))
         self.env.note_dependency(__file__)
         drawn, lang, groups = curves(), self.config.edition, {}
+        logged = log_keys.logged()
         for section in self.document.findall(nodes.section):
             if rows := drawn.pop(anchor := section["ids"][0], None):
                 html = sketch(rows, lang)
                 section.insert(1, nodes.raw("", html, format="html"))
+                if anchor in logged:
+                    section += log_keys.below(logged[anchor], lang)
                 of = ["listed", *(f"of-{name}" for name in quantities(rows))]
                 for part in (section, section.parent):
                     part["classes"] += [one for one in of if one not in part["classes"]]
@@ -256,4 +260,5 @@ def setup(app: Sphinx) -> dict:
     app.add_transform(Sketches)
     app.add_directive("diagnostics-list", DiagnosticsList)
     app.add_directive("phenomena-table", PhenomenaTable)
+    app.add_directive("log-keys", log_keys.LogKeys)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,6 +56,15 @@
     drawn.scrollIntoView({ block: "center" });
     drawn.querySelector("summary").focus({ preventScroll: true });
   });
+  const target = () => { // a question that a link leads to is listed and open
+    const question = questions.find(({ id }) => id === decodeURIComponent(location.hash.slice(1)));
+    if (!question) return;
+    question.hidden = false;
+    question.open = true;
+    question.scrollIntoView();
+  };
+  addEventListener("hashchange", target);
   bank.hidden = false;
   show();
+  target();
 })();

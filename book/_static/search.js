@@ -20,7 +20,9 @@
   const ASKS = /为什么|为何|怎么办|怎么回事|怎么[选设算]|怎么|一直|总是|怎样|如何|是什么|什么|我们|我的|我|吗|呢|(?<![\w'])(?:an?|the|is|are|was|were|be|been|do|does|did|has|have|had|my|your|our|me|we|you|why|how|what|which|when|where|to|of|on|in|at|by|for|from|with|as|or|if|so|it|its|this|that|there|not|i|and|but|can|should|would|will|go|goes|going|get|gets|getting)(?![\w'])/g;
   const WHY = /为什么|为何|怎么|我的|[不没]|(?<![\w'])(?:why|my|not|never|stuck|stops?)(?![\w'])|n't/; // symptoms first
   const SMALL = /[的了](?![\u3400-\u9fff])|(?<![\u3400-\u9fff])[的是在]/g;
-  const split = (text) => text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [];
+  const BARE = /^["'`“”‘’([{<]+|["'`“”‘’)\]}>,.:;!]+$/g; // around a word that is pasted
+  const split = (text) => (text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [])
+    .map((word) => word.replace(BARE, "") || word);
 
   // A short form, or another name, finds what it stands for.
   const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
@@ -70,11 +72,17 @@
     sections: sections.map(([anchor, level, title, text, bold]) => ({
       anchor, level, title, text,
       low: [title, text, bold].map(lower),
+      // What else a symptom is called, and the errors that come with it: not shown.
+      asked: lower((/symptoms$/.test(page) && WORDS.asked[anchor]) || ""),
     })),
   }));
 
-  const there = (term) => index.some(({ sections }) =>
-    sections.some(({ low }) => low.some((text) => places(text, term).length)));
+  const known = new Map();
+  const there = (term) => {
+    if (!known.has(term)) known.set(term, index.some(({ sections }) =>
+      sections.some(({ low, asked }) => [...low, asked].some((text) => places(text, term).length))));
+    return known.get(term);
+  };
 
   // The words of a run of Chinese, single signs together where the book has them so; where
   // the browser does not know words, pairs of signs.
@@ -102,19 +110,24 @@
   const spaced = (text) => text.replaceAll("-", " ");
   const score = (page, section, wanted, query) => {
     const [title, text, bold] = section.low;
-    let sum = 0;
+    let sum = 0, named = 0, other = 0;
     for (const term of wanted) {
       const inTitle = share(title, term), inPage = share(page.low, term) / 3;
       const inText = places(text, term).length;
       // "GAE" is what GAE's section sets in bold; "bi-level GAE" is another term.
       const bolds = bold.split("\n").filter((part) => places(part, term).length);
       const inBold = bolds.some((part) => part.startsWith(term)) ? 30 : bolds.length && 10;
-      if (!inTitle && !inText && !inPage) return 0;
+      const alias = !inTitle && places(section.asked, term).length;
+      named += inTitle || alias ? 1 : 0;
+      other += alias ? 1 : 0;
+      if (alias) sum += 30;
+      else if (!inTitle && !inText && !inPage) return 0;
       if (!inTitle && !inText) sum += 1;
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
+    if (other && named === wanted.length) sum += 60; // a symptom, by another name
     const phrase = (where) => wanted.length > 1 && spaced(where).includes(spaced(query)); // clip hig: Clip-Higher
-    if (phrase(title)) sum += 40;
+    if (phrase(title) || phrase(section.asked)) sum += 40;
     else if (phrase(text)) sum += 20;
     if (page.name === query && section.level === 1) sum += 100; // a chapter of that name
     if (title.replace(/^the /, "") === stems(query)[0] && page.page.startsWith("chapters/")) sum += 60;
@@ -161,8 +174,65 @@
     return best[2];
   };
 
-  // A word that the book does not have may be the beginning of one, or misspelt.
+  // ---- the keys of a log: a line each, and the symptoms that they show in ------------------
+
+  const KEYS = WORDS.keys ?? { lines: [], symptoms: {} };
+  const keyPage = { page: KEYS.page, title: KEYS.title };
+  const keyLines = KEYS.lines.map(([quantity, key, text, today]) => ({
+    anchor: `key-${quantity}`, level: 2, title: key, text, quantity, today, low: [key.toLowerCase(), text, ""],
+    like: new RegExp(`^${key.toLowerCase().replace(/[.+()]/g, "\\$&").replaceAll("*", ".+")}$`),
+  }));
+  const parts = (name) => name.split("/");
+  // A key may stand behind the name of a run or a set, and without its own first part.
+  const ofKey = (name) => {
+    const exact = keyLines.filter(({ low }) => low[0] === name);
+    if (exact.length) return exact;
+    for (let rest = name; rest; rest = parts(rest).slice(1).join("/")) {
+      const some = keyLines.filter(({ low, like }) => like.test(rest) || (rest === name && low[0].endsWith(`/${rest}`)));
+      if (some.length) return some;
+    }
+    const far = (line) => Math.min(slips(name, line.low[0]), slips(name, parts(line.low[0]).at(-1)));
+    const least = name.length < 6 ? 0 : Math.min(2, ...keyLines.map(far));
+    return keyLines.filter((line) => far(line) <= least)
+      .sort((a, b) => slips(name, a.low[0]) - slips(name, b.low[0]));
+  };
+  // What of a query is a key: all of it, a word with / or _, a word with a number behind it.
+  const VALUED = /^["'`]?\s*[:=]\s*["']?(?:[-+]?[\d.]|nan|inf|tensor|np\.)/;
+  const NAME = /[a-z][\w./@+-]*\w/g;
+  const logged = (query) => {
+    const low = query.toLowerCase().trim(), whole = low.replace(BARE, "");
+    const names = [...low.matchAll(NAME)].filter(({ 0: name, index }) =>
+      /[/_]/.test(name) || VALUED.test(low.slice(index + name.length))).map(([name]) => name);
+    const spaced = keyLines.filter(({ low: [key] }) => key.includes(" ") &&
+      (whole === key || (low.includes(key) && VALUED.test(low.slice(low.indexOf(key) + key.length)))));
+    const plain = keyLines.filter(({ low: [key], like, today }) =>
+      key === whole ? today || !/^[a-z]+$/.test(key) || !there(key) : key.includes("*") && like.test(whole));
+    const found = [...new Set([...plain, ...spaced, ...[...new Set(names)].flatMap(ofKey)])];
+    if (!found.length) return [];
+    const of = new Set(found.map(({ quantity }) => quantity)), broken = /(?<![a-z])(?:nan|inf|infinity)(?![a-z])/.test(low);
+    const rest = terms(low).filter((term) => !names.some((name) => name.includes(term)));
+    const page = index.find(({ symptoms }) => symptoms);
+    const seen = (page?.sections ?? []).map((section) => {
+      const [title] = section.low, own = (KEYS.symptoms[section.anchor] ?? []).filter((name) => of.has(name));
+      const fits = rest.filter((term) => places(title, term).length).length + 3 * (broken && /nan/.test(title));
+      return { page, section, wanted: [...rest, "nan"], points: own.length && own.length + 2 * fits };
+    });
+    return Object.assign([
+      ...found.map((section) => ({ page: keyPage, section, wanted: [section.low[0]] })),
+      ...seen.filter(({ points }) => points).sort((a, b) => b.points - a.points),
+    ], { names: names.length });
+  };
+
   const search = (query, asTyped = false) => {
+    const keys = logged(query);
+    if (!keys.length) return inWords(query, asTyped);
+    const seen = new Set(keys.map(({ section }) => section));
+    const { hits } = keys.names > 1 ? { hits: [] } : inWords(query, true);
+    return { hits: [...keys, ...hits.filter(({ section }) => !seen.has(section))] };
+  };
+
+  // A word that the book does not have may be the beginning of one, or misspelt.
+  const inWords = (query, asTyped) => {
     const low = lower(query).trim(), asked = terms(low), why = WHY.test(low);
     const lost = asTyped ? [] : asked.filter((term) => !there(term) && !there(`${term}…`) && nearest(term) !== term);
     if (!lost.length) return find(asked, low, why);
@@ -178,14 +248,14 @@
       .map((section) => ({ page, section, wanted, points: score(page, section, wanted, query) * (why && page.symptoms ? ASKED : 1) }))
       .filter(({ points }) => points > 0)).sort((a, b) => b.points - a.points) : [];
     const half = () => {
-      const more = new Map();
-      for (const hit of cut.flatMap((term) => all([term]))) {
+      const more = new Map(), some = cut.filter(there);
+      for (const hit of some.flatMap((term) => all([term]))) {
         const sum = more.get(hit.section) ?? { ...hit, wanted: cut, points: 0, held: 0 };
         sum.points += hit.points;
         sum.held += 1;
         more.set(hit.section, sum);
       }
-      return [...more.values()].filter(({ held }) => held * 2 >= cut.length)
+      return [...more.values()].filter(({ held }) => held * 2 >= some.length)
         .sort((a, b) => b.held - a.held || b.points - a.points);
     };
     const take = (some, less) => {
@@ -288,7 +358,7 @@
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
     // Where the title has the word, prose says more than a row of a table with it.
     const told = wanted.some((term) => places(section.low[0], term).length) && prose(section.text).join("\n");
-    mark(add(item, "p"), excerpt(told || section.text, wanted), wanted);
+    mark(add(item, "p"), section.quantity ? around(section.text, [], 2 * EXCERPT) : excerpt(told || section.text, wanted), wanted);
     return item;
   };
 
@@ -356,7 +426,7 @@
     const show = (asTyped = false) => {
       const query = field.value.trim(), found = search(query, asTyped), seen = {};
       const { hits } = found;
-      const best = hits.filter(({ page }) => (seen[page.page] = (seen[page.page] ?? 0) + 1) <= A_PAGE);
+      const best = hits.filter(({ page }) => (seen[page.title] = (seen[page.title] ?? 0) + 1) <= A_PAGE);
       const definition = hits.find(defines(lower(query)));
       const others = best.filter((hit) => hit !== definition);
       if (definition) others.splice(1, 0, definition); // after the section that teaches it
@@ -369,7 +439,8 @@
           mark(add(link, "small"), hit.page.title, wanted);
         else if (WORDS.asks[hit.page.page])
           add(link, "small", { textContent: WORDS.asks[hit.page.page] });
-        if (!link.querySelector("mark"))
+        if (hit.section.quantity) add(link, "span", { textContent: around(hit.section.text, [], EXCERPT) });
+        else if (!link.querySelector("mark"))
           mark(add(link, "span"), excerpt(hit.section.text, wanted, LINE), wanted);
       }
       if (hits.length > HITS)
