@@ -140,6 +140,7 @@ const read = async (files, focus = true) => {
 };
 const open = async (files) => {
   if (!files.length) return;
+  status.textContent = words.reading;
   read(await Promise.all([...files].slice(0, 200).map(async (file) => [await file.slice(0, 5e7).arrayBuffer(), file.name])));
 };
 
