@@ -20,7 +20,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from coursebook.data import load
-from coursebook.languages import pick
+from coursebook.languages import SOURCE, pick
 from coursebook.pages import chapter_number
 
 WORDS = {  # what the script says
@@ -42,6 +42,7 @@ WORDS = {  # what the script says
     "halfMore": "只有其中几个词 | With only some of the words",
     "beginsMore": "以它开头的其他词 | Other words that begin so",
     "opening": "本页开头 | Opening of the page",
+    "log": "像是日志：读我的日志 → | It looks like a log: Read my log →",
 }
 SYMPTOMS = "book/symptoms"
 ASKED = Path(__file__).parents[1] / "asked.yml"  # other words for a symptom
@@ -259,8 +260,6 @@ def blocks(node: nodes.Element | Iterable[nodes.Node]) -> list[str]:
     """
     found, rows = [], []
     for child in getattr(node, "children", node):
-        if isinstance(child, nodes.Element) and "log-keys" in child["classes"]:
-            continue  # the search has them line by line
         if isinstance(child, BLOCKS):
             into = rows if isinstance(child, nodes.row) else found
             said = " ".join(words(child).split())
@@ -268,7 +267,12 @@ def blocks(node: nodes.Element | Iterable[nodes.Node]) -> list[str]:
         elif isinstance(child, nodes.Element) and not isinstance(child, SKIP):
             into = rows if isinstance(child, nodes.table) else found
             into += blocks(child)
-    return [text for text in found + rows if text.strip()]
+    return [text for text in found + rows if text.strip(" →")]
+
+
+def keys(node: nodes.Node) -> bool:
+    """Say whether a node lists keys of logs, which the search has line by line."""
+    return isinstance(node, nodes.Element) and "log-keys" in node["classes"]
 
 
 def parted(section: nodes.section) -> list[tuple[str, str, list[nodes.Node]]]:
@@ -285,7 +289,7 @@ def parted(section: nodes.section) -> list[tuple[str, str, list[nodes.Node]]]:
                 found += [at] * bool(question[1])
             elif "</details>" in child.astext():
                 at = found[0]
-        elif not isinstance(child, nodes.section):
+        elif not isinstance(child, nodes.section) and not keys(child):
             at[2].append(child)
     return found
 
@@ -366,6 +370,14 @@ def add_page(app: Sphinx) -> list[tuple[str, dict, str]]:
     return [("search", {}, "search.html")]
 
 
+def asked_as(lang: str) -> dict[str, str]:
+    """Return other words for each symptom; an error is English in every edition."""
+    return {
+        anchor: ", ".join(says[one] for one in dict.fromkeys((lang, SOURCE)))
+        for anchor, says in load(ASKED).items()
+    }
+
+
 def questions(app: Sphinx, pages: list[str]) -> dict[str, str]:
     """Return the question of each chapter, which names a hit at its top."""
     lang = app.config.edition
@@ -391,9 +403,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     words["asks"] = questions(app, [page for page, _ in index])
     if SYMPTOMS in store(app.env):
         words["keys"] = log_keys.for_search(app.config.edition)
-    words["asked"] = {
-        anchor: says[app.config.edition] for anchor, says in load(ASKED).items()
-    }
+    words["asked"] = asked_as(app.config.edition)
     lines = [
         f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))

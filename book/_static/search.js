@@ -4,6 +4,7 @@
 // with its sections [anchor, level, title, prose, words in bold].
 (() => {
   const WORDS = SEARCH_WORDS;
+  const KEYS = WORDS.keys ?? { lines: [], symptoms: {} };
   const HAN = /[\u3400-\u9fff]/;
   const HITS = 6, A_PAGE = 2; // in the dialog
   const A_GROUP = 3, EXCERPT = 170, LINE = 45; // on the page of results, in the dialog
@@ -174,9 +175,62 @@
     return best[2];
   };
 
+  // ---- a whole sentence, as of a report: the symptom with a name that it has in it ----------
+
+  // Words that say the same of a curve are one; every other word loses its ending.
+  const SENSES = Object.entries({
+    falls: /^(?:drop|decreas|declin|fall|fell|lower|reduc|down|degrad|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
+    rises: /^(?:increas|ris|rose|grow|climb|improv|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
+    not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不|没|没有|未|无法|失败|困难)/,
+    spikes: /^(?:spik|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
+    collapse: /^(?:collaps|crash|diverg|unstable|instab|break)|崩|塌|发散/,
+    flat: /^(?:flat|stuck|plateau|stagnat|constant|stay|unchanged|same)|不变|停滞|平的/,
+    garbled: /^(?:garbl|gibberish|nonsens|messy|babbl)|乱码|胡言|乱写/,
+    short: /^short|短/,
+    long: /^(?:long|verbos|overthink)|变长|很长|越长/,
+    large: /^(?:large|big|huge|high|height|too)$|很大|太大|特别大|太高/,
+    zero: /^(?:0(?:\.0*)?|zeros?)$|为零/,
+    length: /length|长度/,
+    reward: /^reward|奖励/,
+    loss: /^loss(?:es)?$|损失/,
+    entropy: /^entropy|熵/,
+    gradient: /^grad(?!e)|梯度/,
+    response: /^(?:response|completion|output)|回答|输出/,
+    validation: /^(?:valid|eval|test|held|benchmark)|验证|测试|评测/,
+    cut: /^(?:truncat|clipped_ratio|cliprat|cut)|截断|触顶|上限/,
+  });
+  const PLAIN = /^(?:during|training|train|trained|model|run|step|steps|grpo|ppo|rl|训练|模型|出现|进行|使用|随着|情况|请问|后期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|stage|later|start|after|then|over|time|first|while|very|just|some|bug|question|help|issue)$/;
+  const bag = (text) => {
+    const low = lower(text).replace(ASKS, (word) => (/not|不|没/.test(word) ? word : " "));
+    const words = (low.match(/[a-z][a-z_@']*|\d[\d.]*|[\u3400-\u9fff]+/g) ?? [])
+      .flatMap((word) => (HAN.test(word) && segmenter ? [...segmenter.segment(word)].map(({ segment }) => segment) : word.split("_")));
+    return new Set(words.filter((word) => word && !PLAIN.test(word)).map((word) =>
+      SENSES.find(([, sense]) => sense.test(word))?.[0] ?? word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "")));
+  };
+  let phrases = null, rare = null;
+  const named = (query) => {
+    if (!phrases) {
+      const page = index.find(({ symptoms }) => symptoms);
+      phrases = (page?.sections ?? []).filter(({ asked, anchor }) => asked || KEYS.symptoms[anchor]).flatMap((section) =>
+        [section.title, ...section.asked.split(/[,，]/)].map((text) => ({ page, section, words: [...bag(text)] })));
+      const count = {};
+      for (const { words } of phrases) for (const word of words) count[word] = (count[word] ?? 0) + 1;
+      rare = (word) => Math.log(phrases.length / count[word]);
+    }
+    const has = bag(query), best = new Map();
+    for (const { page, section, words } of phrases) {
+      const sum = (some) => some.reduce((all, word) => all + rare(word), 0), both = words.filter((word) => has.has(word));
+      const points = both.length && (sum(both) ** 2) / sum(words);
+      if (sum(both) < NAMED * sum(words) || points < CLEAR) continue;
+      if (points > (best.get(section)?.points ?? 0)) best.set(section, { page, section, points, wanted: both });
+    }
+    const found = [...best.values()].sort((a, b) => b.points - a.points);
+    return found.filter(({ points }) => points > found[0].points / 2);
+  };
+  const NAMED = 0.7, CLEAR = 4, SENTENCE = 3; // share of a name, weight of it, words of a query
+
   // ---- the keys of a log: a line each, and the symptoms that they show in ------------------
 
-  const KEYS = WORDS.keys ?? { lines: [], symptoms: {} };
   const keyPage = { page: KEYS.page, title: KEYS.title };
   const keyLines = KEYS.lines.map(([quantity, key, text, today]) => ({
     anchor: `key-${quantity}`, level: 2, title: key, text, quantity, today, low: [key.toLowerCase(), text, ""],
@@ -211,11 +265,12 @@
     if (!found.length) return [];
     const of = new Set(found.map(({ quantity }) => quantity)), broken = /(?<![a-z])(?:nan|inf|infinity)(?![a-z])/.test(low);
     const rest = terms(low).filter((term) => !names.some((name) => name.includes(term)));
-    const page = index.find(({ symptoms }) => symptoms);
+    const page = index.find(({ symptoms }) => symptoms), calls = named(low);
     const seen = (page?.sections ?? []).map((section) => {
       const [title] = section.low, own = (KEYS.symptoms[section.anchor] ?? []).filter((name) => of.has(name));
-      const fits = rest.filter((term) => places(title, term).length).length + 3 * (broken && /nan/.test(title));
-      return { page, section, wanted: [...rest, "nan"], points: own.length && own.length + 2 * fits };
+      const fits = rest.filter((term) => places(title, term).length).length + 20 * (broken && /nan/.test(title));
+      const called = rest.length > 1 && calls.find((hit) => hit.section === section)?.points;
+      return { page, section, wanted: [...rest, "nan"], points: (own.length || called) && own.length + 2 * fits + (called || 0) };
     });
     return Object.assign([
       ...found.map((section) => ({ page: keyPage, section, wanted: [section.low[0]] })),
@@ -224,11 +279,13 @@
   };
 
   const search = (query, asTyped = false) => {
-    const keys = logged(query);
-    if (!keys.length) return inWords(query, asTyped);
-    const seen = new Set(keys.map(({ section }) => section));
-    const { hits } = keys.names > 1 ? { hits: [] } : inWords(query, true);
-    return { hits: [...keys, ...hits.filter(({ section }) => !seen.has(section))] };
+    const keys = logged(query), said = terms(lower(query));
+    const whole = said.length < SENTENCE && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
+    const first = keys.length || asTyped || whole ? keys : named(query);
+    const words = keys.names > 1 ? { hits: [] } : inWords(query, first.length > 0 || asTyped);
+    if (!first.length) return words;
+    const seen = new Set(first.map(({ section }) => section));
+    return { hits: [...first, ...words.hits.filter(({ section }) => !seen.has(section))], log: keys.names > 1 && index.find(({ page }) => /readlog$/.test(page)) };
   };
 
   // A word that the book does not have may be the beginning of one, or misspelt.
@@ -333,7 +390,7 @@
     Object.assign(parent.appendChild(document.createElement(tag)), props);
   // How many places have all the words; or that none has, or that the words are others. What
   // was typed stays one click away.
-  const report = (says, query, { hits, instead, lost, gone }, asTyped) => {
+  const report = (says, query, { hits, instead, lost, gone, log }, asTyped) => {
     const less = hits[0]?.less, count = hits.filter((hit) => hit.less === less).length;
     const [before, after] = WORDS.none.split("{}");
     const text = instead ? WORDS.instead : WORDS[less ?? "found"];
@@ -344,6 +401,7 @@
       says.append(gone && ` ${WORDS.gone.replace("{}", gone)}`, " ");
       add(says, "button", { type: "button", onclick: asTyped, textContent: WORDS.typed.replace("{}", query) });
     }
+    if (log) says.append(". "), add(says, "a", { href: `${root}${log.page}.html`, textContent: WORDS.log });
     if (hits.length) return;
     add(says, "a", { href: `${root}book/glossary.html`, textContent: WORDS.glossary });
     says.append(after);
@@ -446,7 +504,7 @@
       if (hits.length > HITS)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
       report(says, query, found, () => (show(true), field.focus()));
-      says.classList.toggle("shown", !hits.length || Boolean(found.instead));
+      says.classList.toggle("shown", !hits.length || Boolean(found.instead || found.log));
       box.hidden = !query;
       field.ariaExpanded = String(hits.length > 0);
       go(-1);
