@@ -236,7 +236,8 @@ OPERATIONS = {  # what an answer may compute of x and y, mask m, index i
     "types": "(x.double() + y).float() + torch.arange(3) + m.sum(1)[:, None]",
     "counts": "m.sum() + m.float().mean() + m.any(1).float() @ x + m.all()",
     "division by zero": "x / (x - x.detach()) + 0 * y",
-    "spread of equals": "(x[0] * 0 + 0.1).std() + (y * 0).sum()",
+    "spread of equals": "(x[0] * 0 + 0.5).std() + (y * 0).sum()",
+    "eight times 0.1": "(torch.full((8,), 0.1) - torch.full((8,), 0.1).mean()) * 1e9",
 }
 
 

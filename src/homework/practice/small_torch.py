@@ -967,12 +967,15 @@ def _rows(x, dim, keepdim):
     return rows, tuple(left)
 
 
-def _reduce(f, pull, kind=lambda x: x.dtype):
+def _reduce(f, pull, kind=lambda x: x.dtype, typed=False):
+    """A reduction of rows by f; one that is `typed` is told the type of the values."""
+
     def made(x, dim=None, keepdim=False, dtype=None):
         x = x if dtype is None else x.to(dtype)
         rows, shape = _rows(x, dim, keepdim)
         values, d = x.values, kind(x)
-        out = [f([values[p] for p in row]) for row in rows]
+        more = (x.dtype,) if typed else ()
+        out = [f([values[p] for p in row], *more) for row in rows]
         result = Tensor(_cast(out, d), shape, d)
 
         def back(g):
@@ -993,22 +996,27 @@ def _whole(x):
     return x.dtype if x.dtype.is_floating_point else int64
 
 
-def _mean(values):
+def _rounded(value, d):
+    """A value as its type holds it."""
+    return array("f", [value])[0] if d is float32 else value
+
+
+def _mean(values, d=None):
     if not values:
         return nan
-    finite = all(map(math.isfinite, values))
-    return (math.fsum(values) if finite else _sum(values)) / len(values)
+    return _rounded(_sum(values, d) / len(values), d)
 
 
-def _sum(values):
+def _sum(values, d=None):
+    """The sum, one value after another: in float32 eight times 0.1 is 0.80000007."""
     total = 0
     for v in values:
-        total += v
+        total = _rounded(total + v, d)
     return total
 
 
-def _variance(values, correction=1):
-    n, m = len(values), _mean(values)
+def _variance(values, correction, d):
+    n, m = len(values), _mean(values, d)
     return (
         _divide(_sum([(v - m) ** 2 for v in values]), n - correction)
         if n > correction
@@ -1017,8 +1025,8 @@ def _variance(values, correction=1):
 
 
 def _spread_of(correction, root):
-    def f(values):
-        v = _variance(values, correction)
+    def f(values, d):
+        v = _variance(values, correction, d)
         return math.sqrt(v) if root and v == v else v
 
     def pull(g, values, o):
@@ -1032,7 +1040,7 @@ def _spread_of(correction, root):
         )
         return [scale * (v - m) for v in values]
 
-    return _reduce(f, pull)
+    return _reduce(f, pull, typed=True)
 
 
 def std(x, dim=None, unbiased=True, correction=None, keepdim=False):
@@ -1066,8 +1074,10 @@ def _shares(g, values, o):
     return [g / count if tie else 0.0 for tie in ties]
 
 
-sum_ = _reduce(_sum, lambda g, values, o: [g] * len(values), _whole)
-mean = _reduce(_mean, lambda g, values, o: [g / len(values)] * len(values), _real)
+sum_ = _reduce(_sum, lambda g, values, o: [g] * len(values), _whole, typed=True)
+mean = _reduce(
+    _mean, lambda g, values, o: [g / len(values)] * len(values), _real, typed=True
+)
 any_ = _reduce(any, None, lambda x: bool_)
 all_ = _reduce(all, None, lambda x: bool_)
 
