@@ -5,11 +5,13 @@ import gzip
 import json
 import math
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from lab_logs import all_rates, runs
+from log_sources import moved
 from v8 import V8
 
 import symptoms
@@ -477,6 +479,24 @@ def test_every_rule_is_a_symptom_of_the_page_under_its_title():
         assert titles[one["id"]] == one["title"]["en"]
 
 
+def test_every_key_is_logged_where_it_is_said_in_the_library_installed(capsys):
+    version = {one["library"]: one["version"] for one in load("keys")}["trl"]
+    if metadata.version("trl") != version:
+        pytest.skip(f"keys.yml is of trl {version}")
+    lines = list(moved("trl", Path(metadata.distribution("trl").locate_file(""))))
+    with capsys.disabled():
+        print("", *lines, sep="\n")
+    assert lines == []
+
+
+def test_a_key_that_moved_is_printed(tmp_path):
+    (tmp_path / "trl/trainer").mkdir(parents=True)
+    (tmp_path / "trl/trainer/grpo_trainer.py").write_text("nothing")
+    lines = list(moved("trl", tmp_path))
+    assert len(lines) == sum(one["library"] == "trl" for one in load("keys"))
+    assert "frac_reward_zero_std no longer at" in "\n".join(lines)
+
+
 def test_every_key_is_told_in_both_languages():
     for one in load("keys"):
         assert one["quantity"] in load("quantities")
@@ -497,6 +517,24 @@ def test_the_box_has_at_most_20_kilobytes():
     for lang in ("zh", "en"):
         size = len(gzip.compress(page.page_html(lang, ROOT).encode(), 9))
         assert size <= 20 * 1024, (lang, size)
+
+
+def test_connections_are_forbidden_on_this_page_alone():
+    there, elsewhere = {"metatags": "<meta>"}, {"metatags": "<meta>"}
+    page.forbid(None, page.PAGE, "", there, None)
+    page.forbid(None, "book/symptoms", "", elsewhere, None)
+    assert "connect-src 'none'" in there["metatags"]
+    assert elsewhere == {"metatags": "<meta>"}
+
+
+def test_the_page_prints_its_rates_with_their_date():
+    for lang in ("zh", "en"):
+        said = page.rates_table(lang)
+        rates = load("rates")
+        assert str(rates["date"]) in said
+        held = rates["lab"]["held_out"]
+        assert f"{held['alarmed'] / held['healthy']:.0%}" in said
+        assert len(said.splitlines()) == 2 + len(page.RATES) + 2
 
 
 def test_the_command_says_the_same_as_json_and_in_words(capsys):

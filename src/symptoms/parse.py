@@ -18,7 +18,7 @@ PAIR = re.compile(
     rf"""['"]?({NUM}|None|null|true|false)(?![\w.])""",
     FLAGS,
 )
-ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}\x07")
 SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85]")
 BRACE = re.compile(r"""[{}"'\\\n]""")

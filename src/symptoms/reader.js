@@ -7,7 +7,7 @@ function reader(data) {
   const re = (text, flags) => new RegExp(text.replaceAll("NUM", NUM), flags);
   const WHOLE = re("^NUM$", "i");
   const PAIR = re(`['"]([^'"\\n]{1,120})['"]\\s*:\\s*(?:np\\.float\\d+\\(|tensor\\(|array\\()?\\s*['"]?(NUM|None|null|true|false)(?![\\w.])`, "gi");
-  const ANSI = /\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,200}\x07/g;
+  const ANSI = /\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}\x07/g;
   const SPACES = /[\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]/g;
   const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85]/g;
   const LETTER = /[A-Za-z\u4e00-\u9fff]/;

@@ -97,7 +97,7 @@ const say = (result) => {
     ...(fine.length ? [heading(words.normal), ...fine.map((id) => card(id, log))] : []),
     ...(sure.length ? [heading(words.definition), ...sure.map((id) => card(id, log))] : []),
     ...(look.length ? [heading(words.look), ...look.map((id) => card(id, log))] : []),
-    places.length > 1 ? el("p", { className: "rl-quiet", textContent: words.then }) : null,
+    look.length > 1 ? el("p", { className: "rl-quiet", textContent: words.then }) : null,
     places.length ? null : el("p", { textContent: words.nothing }),
     fold(words.more, rest.length, ...rest.map((id) => card(id, log))),
     fold(words.note, notes.length, ...notes.map((id) => card(id, log))),
