@@ -112,17 +112,18 @@ def judge(kind, room, adapters, mine, rows, lang) -> Outcome:
     """Return what comes of one law, which all of these entries must keep too."""
     words = rooms()[room]["WORDS"]
     place = f"book/errata.html#{slug(words['en']['purpose'])}"
-    mine.calls.clear()
-    try:
-        for adapter in adapters:
-            broken = [name for name in rows if not allowed(kind, room, adapter, name)]
-            if not broken:
+    for adapter in adapters:
+        mine.calls.clear()
+        own = [name for name in rows if not allowed(kind, room, adapter, name)]
+        reason = f"not a law of {', '.join(own)}"
+        try:
+            if not own and keeps(room, adapter, mine):
+                return Outcome(place, "kept", "")
+            if not own:
                 break
-        else:
-            raise Skip(f"not a law of {', '.join(broken)}")
-        if keeps(room, adapter, mine):
-            return Outcome(place, "kept", "")
-    except Skip as reason:
+        except Skip as skip:
+            reason = str(skip)
+    else:
         return Outcome(place, "skipped", f"{words[lang]['purpose']}: {reason}")
     calls = "\n".join(f"  {call}" for call in mine.calls[:12])
     said = SAID[lang].format(**words[lang], place=place, calls=calls)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import shorten
 
+import torch
 from torch import Tensor
 
 from coursebook.data import load
@@ -41,15 +42,14 @@ class Mine:
             ) from None
         self.function, self.dials, self.things = function, dials, things
         self.calls, self.order = [], []  # of the room: the names of its values
-        any_name = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
         for name in dials.keys() - self.parameters.keys():
-            if not any_name:
+            if all(p.kind is not p.VAR_KEYWORD for p in self.parameters.values()):
                 raise ValueError(f"{function!r} has no parameter {name}")
 
     def needs(self, name: str) -> inspect.Parameter:
         """Return the parameter that stands for this thing; Skip where none does."""
         for own, parameter in self.parameters.items():
-            if name in names(own):
+            if name in (*names(own), self.dials.get(own)):
                 return parameter
         raise Skip(f"it has no parameter {name}, which this law needs")
 
@@ -59,10 +59,13 @@ class Mine:
         args, kwargs = [], {}
         for own in dict.fromkeys([*self.parameters, *self.dials]):
             parameter = self.parameters.get(own, FREE)
-            dial = self.dials.get(own)
             known = [there[name] for name in names(own) if name in there]
             if own in self.dials:
-                known = [there.get(dial, dial) if isinstance(dial, str) else dial]
+                dial = self.dials[own]
+                is_name = isinstance(dial, str) and dial in {*NAMES, *there}
+                known = (
+                    [dial] if not is_name else [there[dial]] if dial in there else []
+                )
             if known and parameter.kind is parameter.POSITIONAL_ONLY:
                 args.append(known[0])
             elif known and parameter.kind not in STARS:
@@ -71,7 +74,12 @@ class Mine:
                 raise Skip(f"its parameter {own} is none of {', '.join(sorted(there))}")
         said = [*map(shown, args), *(f"{k}={shown(x)}" for k, x in kwargs.items())]
         self.calls.append(f"({', '.join(said)})")
-        out = self.function(*args, **kwargs)
+        try:
+            out = self.function(*args, **kwargs)
+        except (TypeError, RuntimeError) as error:  # 1 - mask, mask @ x
+            if "bool" not in str(error).lower():
+                raise
+            out = self.function(*args, **{k: unbool(x) for k, x in kwargs.items()})
         out = out[0] if isinstance(out, tuple) and out else out
         self.calls[-1] += f" -> {shown(out)}"
         if out is None:
@@ -79,10 +87,13 @@ class Mine:
         return out
 
 
+def unbool(x):
+    return x.float() if isinstance(x, Tensor) and x.dtype == torch.bool else x
+
+
 def shown(x) -> str:
     """Return a value in one short line.
 
-    >>> import torch
     >>> shown(torch.ones(1, 2))
     'tensor([[1., 1.]])'
     """

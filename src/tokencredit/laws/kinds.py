@@ -76,6 +76,8 @@ def each(mine, how, *values):
     """One token after the other; a batch's loss in units of that at ratio 1, A = 1."""
     one = -torch.ones(1, 1)
     unit = slope(mine, one, one, -one).abs().item() if is_whole(mine) else 1
+    if how is gain and (gain(mine, one, one, -one).sum() - unit).abs() > 1e-4:
+        raise Skip("its value is no ratio times A; only its gradient counts")
     mine.calls.clear()
     cells = torch.broadcast_tensors(*values)
     tokens = zip(*(x.reshape(-1, 1, 1) for x in cells), strict=True)
@@ -201,6 +203,7 @@ def shifted(mine, mask):
 
 
 def gathered(mine, logits, temperature):
+    mine.needs("temperature")
     things = {"logits": logits[None, None], "temperature": temperature}
     every = [mine(tokens=tensor([[v]]), **things) for v in range(len(logits))]
     return torch.cat([x.flatten() for x in every])[: len(logits)]
