@@ -131,7 +131,7 @@ function configReader(data) {
   }
 
   // Tokens of Python: enough to tell a literal from what is computed.
-  const TOKEN = /[ \t\n]+|\\\n|#[^\n]*|([A-Za-z]{0,2})('''[^]*?'''|"""[^]*?"""|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)|([^\W\d]\w*|[^\x00-\x7f]+)|(\*\*|\/\/|[<>=!:]=|->|<<|>>|[-+*\/%()[\]{}.,:=<>&|^~@])/y;
+  const TOKEN = /[ \t\n]+|\\\n|#[^\n]*|([A-Za-z]{0,2})('''[^]*?'''|"""[^]*?"""|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)|((?:[^\W\d]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*)|(\*\*|\/\/|[<>=!:]=|->|<<|>>|[-+*\/%()[\]{}.,:=<>&|^~@])/y;
   function tokens(text, first) {
     const found = [];
     TOKEN.lastIndex = 0;
@@ -139,6 +139,7 @@ function configReader(data) {
       const at = TOKEN.lastIndex, m = TOKEN.exec(text);
       if (!m) throw new Problem("syntax", { line: first + lineOf(text, at) - 1 });
       const token = { at, end: at + m[0].length, text: m[0] };
+      if (/^0[0-9_]*[1-9][0-9_]*$/.test(m[3] || "")) throw new Problem("syntax", { line: first + lineOf(text, at) - 1 });
       if (m[2]) Object.assign(token, { kind: "string", prefix: m[1].toLowerCase(), body: m[2] });
       else if (m[3]) token.kind = "number";
       else if (m[4]) token.kind = "name";
@@ -220,6 +221,24 @@ function configReader(data) {
     if (!found[found.length - 1].length) found.pop();
     return found;
   }
+  const KEYWORDS = "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(" ");
+  // A token of an argument that cannot stand where it stands; true if there is none.
+  function amiss(list) {
+    if (!list.length) return true;
+    const named = list[0].kind === "name" && list[1] && list[1].text === "=";
+    const value = list.slice(named ? 2 : /^\*\*?$/.test(list[0].text) ? 1 : 0);
+    if (!value.length) return list[0];
+    let depth = 0;
+    for (const token of value) {
+      if (token.kind !== "sign") continue;
+      if (OPENS.includes(token.text)) depth += 1;
+      else if (CLOSES.includes(token.text)) depth -= 1;
+      else if (token.text === "=" && !depth) return token;
+    }
+    const [begin, end] = [value[0], value[value.length - 1]];
+    if (begin.kind === "sign" && !"([{-+~".includes(begin.text)) return begin;
+    return end.kind === "sign" && !CLOSES.includes(end.text) ? end : null;
+  }
   function readCall(text, start) {
     const inner = text.slice(start + 1, partner(text, start)), one = setting();
     const first = lineOf(text, start), line = (at) => first + lineOf(inner, at) - 1;
@@ -239,9 +258,11 @@ function configReader(data) {
       return inner.slice(list[a].at, list[b].end).trim().split(/[ \t\n\r\f\v]+/).join(" ");
     };
     for (const list of argumentsOf(tokens(inner, first), line)) {
-      if (!list.length) throw new Problem("syntax", { line: first });
+      const wrong = amiss(list);
+      if (wrong) throw new Problem("syntax", { line: wrong === true ? first : line(wrong.at) });
       if (list[0].text === "**" && list.length > 1) { one.spread.push("**" + said(list.slice(1))); continue; }
       const [name, equals, ...value] = list;
+      if (KEYWORDS.includes(name.text) && equals && equals.text === "=") throw new Problem("syntax", { line: line(name.at) });
       if (!equals || equals.text !== "=" || name.kind !== "name") {
         if (one.given.size + one.computed.size) throw new Problem("syntax", { line: line(name.at) });
         continue;
@@ -333,7 +354,7 @@ function configReader(data) {
         const dash = /^-( |$)/.test(row.text);
         if (dash !== list) { if (list) break; wrong(row.line); }
         if (list) { items.push(item(row)); continue; }
-        const found = /^("[^"]*"|'[^']*'|[\w.-]+) *:(?:[ \t]+(.*))?$/.exec(row.text);
+        const found = /^("[^"]*"|'[^']*'|[\w.-][\w."'-]*) *:(?:[ \t]+(.*))?$/.exec(row.text);
         if (!found) wrong(row.line);
         const name = found[1].replace(/^["']|["']$/g, ""), full = path ? `${path}.${name}` : name;
         const value = (found[2] || "").trim();
