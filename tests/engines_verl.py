@@ -18,6 +18,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 from tiny_qwen import tiny_qwen
 from verl import DataProto
+from verl.trainer.ppo import core_algos as core
 from verl.trainer.ppo.core_algos import (
     get_adv_estimator_fn,
     get_policy_loss_fn,
@@ -29,6 +30,7 @@ import tokencredit.engines.verl as plugin
 from tokencredit import ALGORITHMS, masked_whiten, task, token_advantages
 from tokencredit.algorithms import with_turn_groups
 from tokencredit.engines.recipes import name_in_verl, text
+from tokencredit.laws import check
 
 HERE = Path(__file__).parent
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
@@ -176,3 +178,82 @@ def test_a_worker_of_ray_knows_the_names():
         assert ray.get(names.remote()) == [name_in_verl(row) for row in ROWS]
     finally:
         ray.shutdown()
+
+
+# --- the laws of the museum on verl's own functions -------------------------------
+
+
+def broken(kind, function, like=None, **dials):
+    """The rooms whose laws a function breaks, and whether it kept any."""
+    said = check(kind, function, like=like, **dials)
+    rooms = {x.room.partition("#")[2] for x in said if x.verdict == "broken"}
+    return rooms, any(x.verdict == "kept" for x in said)
+
+
+MASKED = "a-mean-over-what-is-trained"  # NaN times 0
+DROPPED = "a-mean-after-responses-that-were-cut-off-are-dropped"
+
+
+@pytest.mark.parametrize(
+    ("name", "like", "rooms", "settings"),
+    [
+        ("vanilla", "DAPO", set(), {}),
+        ("vanilla", "GRPO", {MASKED}, {}),
+        ("vanilla", "Dr. GRPO", {MASKED}, {}),
+        ("gspo", "GSPO", {MASKED}, {}),
+        ("sapo", "SAPO", {MASKED}, {}),
+        ("cispo", "CISPO", set(), {}),
+        ("geo_mean", "GMPO", {MASKED, DROPPED}, {}),
+        (
+            *("dppo_tv", "DPPO", set()),
+            dict.fromkeys(("clip_ratio", "clip_ratio_low", "clip_ratio_high"), 0.15),
+        ),
+    ],
+)
+def test_verls_losses_keep_the_laws_but_where_they_multiply_by_the_mask(
+    name, like, rooms, settings
+):
+    def loss(old_log_prob, log_prob, advantages, response_mask, denominator=None):
+        config = ActorConfig(
+            strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=1, **settings
+        )
+        config.global_batch_info.update(
+            dp_size=1,
+            batch_num_tokens=denominator,
+            global_batch_size=None,
+            loss_scale_factor=16,
+        )
+        return get_policy_loss_fn(name)(
+            old_log_prob=old_log_prob,
+            log_prob=log_prob,
+            advantages=advantages,
+            response_mask=response_mask.float(),
+            loss_agg_mode=ALGORITHMS[like].aggregation,
+            config=config,
+        )
+
+    assert broken("loss", loss, like) == (rooms, True)
+
+
+def test_verls_pieces_keep_the_laws():
+    assert broken("aggregate", core.agg_loss, "DAPO") == (set(), True)
+    assert broken("aggregate", core.agg_loss, "GRPO") == ({MASKED}, True)
+    for like in ("RLOO", "GRPO", "REINFORCE++"):
+        assert broken("kl", core.kl_penalty, like) == (set(), True)
+    grpo, rloo = (
+        core.compute_grpo_outcome_advantage,
+        core.compute_rloo_outcome_advantage,
+    )
+    assert broken("advantage", grpo, "Dr. GRPO") == (set(), True)
+    assert broken("advantage", rloo, "RLOO") == (set(), True)
+
+
+def test_verls_gae_whitens_so_that_another_episode_changes_its_advantages():
+    rooms, _ = broken("gae", core.compute_gae_advantage_return)
+    assert rooms == {"gae-over-episodes-packed-in-one-row"}
+
+    def returns(token_level_rewards, values, response_mask, gamma, lam):
+        given = token_level_rewards, values, response_mask.float(), gamma, lam
+        return core.compute_gae_advantage_return(*given)[1]
+
+    assert broken("gae", returns) == (set(), True)

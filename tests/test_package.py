@@ -76,7 +76,7 @@ def test_nobody_bends_the_path_of_imports():
     assert not [path for path in files if bent in path.read_text(encoding="utf-8")]
 
 
-def test_a_wheel_brings_the_glossary_and_leaves_nothing_to_track(tmp_path):
+def test_a_wheel_brings_what_it_reads_and_leaves_nothing_to_track(tmp_path):
     tree = tmp_path / "tree"
     skip = shutil.ignore_patterns(
         "_build", "build", "chapters", ".venv*", ".git", "*.egg-info"
@@ -102,3 +102,12 @@ def test_a_wheel_brings_the_glossary_and_leaves_nothing_to_track(tmp_path):
         command, env=env, cwd=tmp_path, capture_output=True, text=True
     )
     assert said.stdout == "discount\n", said.stderr
+    (tmp_path / "mine.py").write_text("def shift(mask):\n    return mask[:, :-1]\n")
+    command = [sys.executable, "-m", "pytest", "--pyargs", "tokencredit.laws"]
+    command += ["--shift", "mine:shift"]
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "installed/tokencredit/laws/test_laws.py" in done.stdout, done.stderr
+    assert "Room: book/errata.html#which-outputs-are-trained (A mask " in done.stdout
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout

@@ -32,6 +32,7 @@ TREE = {  # part of the package -> its arrow
     "training": "权重 → 梯度 | weight → gradient",
     "tensors": "共用的张量工具 | tools for tensors",
     "diagnostics": "看训练是否健康的数 | numbers beside the loss",
+    "laws": "用定律检查你自己的函数 | laws for your own functions",
     "engines": "在别的训练库里用 | inside other trainers",
     "lab": "存下来的实验 | stored experiments",
     "figures": "可调的图 | live figures",

@@ -25,6 +25,8 @@ from tokencredit.tensors.checks import choice
 from tokencredit.weight.aggregate import aggregate_loss
 from tokencredit.weight.kl import kl_penalty
 
+__all__ = ["Outcome", "check"]
+
 FOLDERS = (  # in a checkout, or beside this file where the package was installed
     Path(__file__).parents[3] / "book" / "errata",
     Path(__file__).with_name("errata"),
