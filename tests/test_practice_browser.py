@@ -250,6 +250,9 @@ def test_starting_over_has_a_way_back(read):
     assert reader.field("flip_lambda").input_value() == stub
     reset.click()
     assert reader.field("flip_lambda").input_value() == "mine = 1"
+    reset.click()
+    reader.page.keyboard.press("Control+z")
+    assert reader.field("flip_lambda").input_value() == "mine = 1"
 
 
 @pytest.fixture(scope="module")

@@ -284,7 +284,7 @@
     };
     const show = editor(field, () => {
       stale();
-      before = null;
+      if (mine()) before = null;
       clearTimeout(waiting);
       waiting = setTimeout(keep, PAUSE);
       look();
@@ -299,7 +299,12 @@
       look();
     });
     reset.addEventListener("click", () => {
-      [field.value, before] = mine() ? [begin, field.value] : [before, null];
+      const [text, kept] = mine() ? [begin, field.value] : [before, null];
+      field.focus();
+      field.select();
+      put(field, text); // as if it were typed, so that Ctrl+Z takes it back
+      field.scrollTop = 0;
+      before = kept;
       show();
       keep();
       out.replaceChildren();
