@@ -110,9 +110,10 @@ def test_a_file_and_ten_megabytes(opened, tmp_path):
         """() => {
           const box = document.querySelector("#readconfig-text");
           const go = document.querySelector(".rl-go"), spent = [];
-          const big = (part) => part.repeat(1e6);
-          const texts = [big("{{{{{{{{{{"), big("("), big("a: "), big("--a "), big("$a"),
-            big("'"), big("${"), big("$("), "GRPOConfig(" + big("x,"), big("a.b=c ")];
+          const big = (part, n = 199e3) => part.repeat(n / part.length);
+          const texts = [big("{", 1e7), big("{"), big("("), big("a: "), big("--a "),
+            big("$a"), big("'"), big("${"), big("$("), "GRPOConfig(" + big("x,"),
+            big("a.b=c "), big("a: b\\n"), big("[") + big("]")];
           for (const text of texts) {
             box.value = text;
             const start = performance.now();

@@ -3,7 +3,7 @@
    data, the same as Python's. Values that depend on what was not read are Unknowns. */
 function configReader(data) {
   "use strict";
-  const OPENS = "([{", CLOSES = ")]}";
+  const OPENS = "([{", CLOSES = ")]}", LONGEST = 200000;
   const STAGES = ["advantage", "clip_rule", "credit", "log_ratio", "loss"];
   const WORD = /^[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=[^]*$/;
   const YAML_LINE = /^[ \t]*(#.*|-([ \t].*)?|[\w."'-]+ *:([ \t].*)?|---)?$/;
@@ -101,6 +101,7 @@ function configReader(data) {
   function read(raw) {
     const text = raw.replaceAll("\ufeff", "").replaceAll("\r\n", "\n");
     if (!text.trim()) throw new Problem("empty");
+    if ([...text].length > LONGEST) throw new Problem("long", { count: [...text].length, most: LONGEST });
     const calls = [...plainCode(text).matchAll(/\b(\w+Config)[ \t\n]*\(/g)];
     const mine = calls.filter((call) => call[1] === "GRPOConfig");
     if (mine.length) {
@@ -131,7 +132,7 @@ function configReader(data) {
   }
 
   // Tokens of Python: enough to tell a literal from what is computed.
-  const TOKEN = /[ \t\n]+|\\\n|#[^\n]*|([A-Za-z]{0,2})('''[^]*?'''|"""[^]*?"""|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)|((?:[^\W\d]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*)|(\*\*|\/\/|[<>=!:]=|->|<<|>>|[-+*\/%()[\]{}.,:=<>&|^~@])/y;
+  const TOKEN = /[ \t\n]+|\\\n|#[^\n]*|([A-Za-z]{0,2})('''[^]*?'''|"""[^]*?"""|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)|([A-Za-z_\u00c0-\u024f\u0370-\u04ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][\w\u00c0-\u024f\u0370-\u04ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]*)|(\*\*|\/\/|[<>=!:]=|->|<<|>>|[-+*\/%()[\]{}.,:=<>&|^~@])/y;
   function tokens(text, first) {
     const found = [];
     TOKEN.lastIndex = 0;
@@ -229,8 +230,11 @@ function configReader(data) {
     const value = list.slice(named ? 2 : /^\*\*?$/.test(list[0].text) ? 1 : 0);
     if (!value.length) return list[0];
     let depth = 0;
-    for (const token of value) {
+    for (const [n, token] of value.entries()) {
       if (token.kind !== "sign") continue;
+      const next = value[n + 1], infix = next && next.kind === "sign" && !"([{-+~".includes(next.text);
+      if (token.text === "." && next && next.kind !== "name") return next;
+      if (infix && !CLOSES.includes(token.text) && !CLOSES.includes(next.text) && !",:".includes(token.text)) return next;
       if (OPENS.includes(token.text)) depth += 1;
       else if (CLOSES.includes(token.text)) depth -= 1;
       else if (token.text === "=" && !depth) return token;
@@ -476,7 +480,7 @@ function configReader(data) {
   }
   function wordsOf(line) {
     const found = [];
-    const whole = /(?:'[^']*'?|"(?:\\[^]|[^"\\])*"?|\\[^]|\$\([^)]*\)+|\$\{[^}]*\}|[^\s'"\\])+/g;
+    const whole = /(?:'[^']*'?|"(?:\\[^]|[^"\\])*"?|\\[^]|\$\([^)]{0,99}\)+|\$\{[^}]{0,99}\}|[^\s'"\\])+/g;
     for (const [word] of line.matchAll(whole)) {
       if (word[0] === "#") break;
       found.push(word.replace(/'([^']*)'?|"((?:\\[^]|[^"\\])*)"?|\\([^])/g, (_, a, b, c) => a || b || c || ""));

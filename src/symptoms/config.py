@@ -27,6 +27,7 @@ from coursebook.languages import LANGUAGES
 HERE = Path(__file__).parent
 STAGES = ("advantage", "clip_rule", "credit", "log_ratio", "loss")
 OPENS, CLOSES = "([{", ")]}"
+LONGEST = 200_000  # characters
 WORD = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=.*", re.S | re.A)
 YAML_LINE = re.compile(r"[ \t]*(#.*|-([ \t].*)?|[\w.\"'-]+ *:([ \t].*)?|---)?", re.A)
 YAML_REST = re.compile(r"(.*[:-][ \t]+)?[&*!|>%@`].*")  # anchors, tags, blocks
@@ -272,6 +273,8 @@ def read(text: str) -> Setting:
     text = text.replace("\ufeff", "").replace("\r\n", "\n")
     if not text.strip():
         raise Problem("empty")
+    if len(text) > LONGEST:
+        raise Problem("long", count=len(text), most=LONGEST)
     code = plain_code(text)
     calls = list(re.finditer(r"\b(\w+Config)[ \t\n]*\(", code, re.A))
     mine = [call for call in calls if call[1] == "GRPOConfig"]
@@ -450,7 +453,9 @@ def words_of(line: str) -> list[str]:
     """Return the words of a shell line, quotes removed, comments dropped."""
     words = []
     pattern = (
-        r"""(?:'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|\$\([^)]*\)+|\$\{[^}]*\}|[^\s'"\\])+"""
+        r"""(?:'[^']*'?|"(?:\\.|[^"\\])*"?|\\.|"""  # quoted
+        r"""\$\([^)]{0,99}\)+|\$\{[^}]{0,99}\}|"""  # $(...), ${...}
+        r"""[^\s'"\\])+"""
     )
     for found in re.finditer(pattern, line, re.S):
         word = found[0]
@@ -497,6 +502,7 @@ def read_words(text: str) -> Setting:
     return setting
 
 
+@cache
 def pairs() -> set[str]:
     """Return the flags that take two values."""
     tables = data()["libraries"].values()
