@@ -3,9 +3,11 @@
 import random
 import re
 
+import log_keys
 import pytest
 import yaml
 from quick import some
+from symptoms_page import curves
 from test_site_build import ROOT, load
 
 from coursebook.pages import slug
@@ -342,6 +344,9 @@ def test_both_spellings_are_found(folder, page, query):
         ("zh", "熵塌了怎么办", "熵很快掉到 0"),
         ("zh", "为什么奖励不涨", "奖励一直不涨"),
         ("zh", "损失为零", "损失是 0，比率是 1，裁剪比例是 0，策略却在学"),
+        ("en", "why is my gradient norm exploding", "The gradient norm spikes"),
+        ("en", "why is training so slow", "A step takes long"),
+        ("zh", "梯度爆炸怎么办", "梯度的模突然跳起来"),
     ],
 )
 def test_a_question_finds_what_answers_it(folder, page, lang, question, answer):
@@ -352,6 +357,129 @@ def test_a_question_finds_what_answers_it(folder, page, lang, question, answer):
     assert any(text.startswith(answer) for text in texts)
     if re.search("why (is|do)|为什么我|平的|怎么办", question):
         assert "book/symptoms.html#" in shown.first.get_attribute("href")
+
+
+FIRST = """queries => {
+  const field = document.getElementById("search-field"), found = [];
+  for (const query of queries) {
+    field.value = query;
+    field.dispatchEvent(new Event("input"));
+    const links = [...document.querySelectorAll("#search-results a")];
+    found.push(links.slice(0, 10).map((a) => [a.textContent, a.getAttribute("href")]));
+  }
+  return found;
+}"""  # what is found first of each
+
+
+def found(page, folder, lang: str, queries: list[str]) -> list[list[list[str]]]:
+    """Return (text, address) of the first ten hits of each query."""
+    page.goto((folder / lang / "search.html").as_uri())
+    return page.evaluate(FIRST, queries)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_every_key_of_a_log_finds_its_line_first(folder, page, lang):
+    of, keys = {}, {}
+    for row in log_keys.data("keys"):
+        of[f"./book/symptoms.html#key-{row['quantity']}"] = row["quantity"]
+        keys.setdefault(row["key"], set()).add(row["quantity"])
+    hits = found(page, folder, lang, [key.replace("*", "some") for key in keys])
+    for key, ((text, address), *_) in zip(keys, hits, strict=True):
+        assert text == key and of[address] in keys[key]
+    page.goto((folder / lang / "book/symptoms.html").as_uri())
+    anchors = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert {f"key-{quantity}" for quantity in of.values()} <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+@pytest.mark.parametrize(
+    ("lang", "pasted", "keys", "symptom"),
+    [
+        (
+            "en",
+            "{'loss': 0.0, 'grad_norm': nan, 'reward': 0.25}",
+            ["loss", "grad_norm", "reward"],
+            "nan-in-the-loss-or-a-huge-advantage",
+        ),
+        (
+            "zh",
+            "step:34 - actor/ppo_kl:-8.16e-06 - actor/grad_norm:0.129",
+            ["actor/ppo_kl", "actor/grad_norm"],
+            "",
+        ),
+        (
+            "en",
+            "sampling_importance_ratio 0.0596",
+            ["sampling_importance_ratio"],
+            "the-mean-importance-weight-is-far-below-1",
+        ),
+        (
+            "zh",
+            "frac_reward_zero_sdt",
+            ["frac_reward_zero_std"],
+            "many-groups-have-equal-rewards",
+        ),
+        (
+            "en",
+            "RuntimeError: probability tensor contains either `inf`, `nan` or element",
+            [],
+            "nan-in-the-loss-or-a-huge-advantage",
+        ),
+        (
+            "zh",
+            "RuntimeError: element 0 of tensors does not require a grad and does not "
+            "have a grad_fn",
+            [],
+            "rewards-differ-and-the-gradient-is-0",
+        ),
+    ],
+)
+def test_what_is_pasted_finds_its_keys_then_its_symptom(
+    folder, page, lang, pasted, keys, symptom
+):
+    (hits,) = found(page, folder, lang, [pasted])
+    assert [text for text, _ in hits[: len(keys)]] == keys
+    assert hits[len(keys)][1].startswith(f"./book/symptoms.html#{symptom}")
+    reader = page.locator("#search-says a")
+    assert reader.count() == (len(keys) > 1)
+
+
+@pytest.mark.parametrize(
+    ("lang", "slip", "meant"),
+    [
+        ("en", "entorpy colapse", "the-entropy-quickly-falls-to-0"),
+        ("en", "reward hakcing", "reward-hacking-the-policy-learns-what-is-paid"),
+        ("zh", "奖励黑克", "reward-hacking-the-policy-learns-what-is-paid"),
+        ("zh", "裁减比例", "what-does-the-clip-fraction-count"),
+    ],
+)
+def test_a_slip_finds_what_was_meant(folder, page, lang, slip, meant):
+    (hits,) = found(page, folder, lang, [slip])
+    assert hits[0][1].endswith(f"#{meant}")
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_every_symptom_and_every_interview_question_is_found_by_its_own_words(
+    folder, page, lang
+):
+    titles = log_keys.titles(lang)
+    wanted = [anchor for anchor in titles if anchor in curves()]
+    hits = found(page, folder, lang, [titles[anchor] for anchor in wanted])
+    for anchor, some_hits in zip(wanted, hits, strict=True):
+        assert any(to.endswith(f"#{anchor}") for _, to in some_hits[:3]), anchor
+    page.goto((folder / lang / "book/interview.html").as_uri())
+    asked = page.eval_on_selector_all(
+        "details.qa",
+        "all => all.map((q) => [q.id, q.querySelector('summary span').textContent])",
+    )
+    assert len(asked) > 150 and len({anchor for anchor, _ in asked}) == len(asked)
+    hits = found(page, folder, lang, [question for _, question in asked])
+    for (anchor, question), some_hits in zip(asked, hits, strict=True):
+        ends = {to.partition("#")[2] for _, to in some_hits}
+        assert anchor in ends, question
+    page.goto(f"{(folder / lang / 'book/interview.html').as_uri()}#{asked[70][0]}")
+    opened = page.locator("details.qa[open]")
+    assert opened.count() == 1 and opened.get_attribute("id") == asked[70][0]
 
 
 def test_a_word_is_found_whole_and_the_beginnings_of_words_come_last_and_say_so(

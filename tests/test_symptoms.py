@@ -6,10 +6,14 @@ import re
 from itertools import combinations
 from pathlib import Path
 
+import log_keys
 import numpy as np
 import pytest
+from book_search import ASKED, QUESTION, asked, asked_as, parted
+from docutils import nodes
 from symptoms_page import ENDS, QUANTITIES, SHAPES, across, curves, finder, sketch
 
+from coursebook.data import load
 from coursebook.pages import headings, pieces, slug
 from tokencredit.lab import responses, where
 from tokencredit.lab.phenomena import PHENOMENA
@@ -131,3 +135,60 @@ def test_the_page_says_from_which_difference_a_seed_counts():
     page = PAGE.read_text("utf-8")
     assert "in general 0.01, for lengths one token" in page
     assert "一般要有 0.01，长度要有一个词元" in page
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_every_key_has_a_line_with_what_every_library_averages(lang):
+    lines = {(of, key): text for of, key, text, _ in log_keys.lines(lang)}
+    words = load(log_keys.DATA / "quantities.yml")
+    for row in load(log_keys.DATA / "keys.yml"):
+        text = lines[row["quantity"], row["key"]]
+        assert text.startswith(words[row["quantity"]][lang])
+        assert row["version"] in text and row["averages"][lang] in text
+
+
+def test_a_symptom_shows_in_quantities_that_libraries_log_and_names_their_keys():
+    known, keys = load(log_keys.DATA / "quantities.yml"), log_keys.by_quantity()
+    logged = log_keys.logged()
+    assert set().union(*logged.values()) <= set(keys) <= set(known)
+    for quantities in logged.values():
+        line = log_keys.below(quantities, "en")
+        literal = {node.astext() for node in line.findall(nodes.literal)}
+        assert literal
+        for name in quantities[: log_keys.SHOWN]:
+            first = {
+                row["key"] for row in keys[name] if row["library"] in log_keys.FIRST
+            }
+            assert first <= literal
+
+
+def test_every_rule_of_the_log_reader_is_a_symptom_or_a_line_of_this_page():
+    rules = {row["id"] for row in load(log_keys.DATA / "rules.yml")}
+    assert rules <= set(symptoms())
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_other_words_for_a_symptom_are_of_a_section_of_the_page(lang):
+    assert set(load(ASKED)) <= set(log_keys.titles("en"))
+    said = asked_as(lang)
+    assert "grad_fn" in said["rewards-differ-and-the-gradient-is-0"]
+    for anchor, both in load(ASKED).items():
+        assert set(both) == {"zh", "en"}, anchor
+        assert both[lang] in said[anchor]
+
+
+def test_a_question_of_the_bank_is_a_section_and_one_of_a_chapter_is_left_out():
+    def fold(of: str, title: str) -> list[nodes.Node]:
+        head = f'<details class="qa" {of}><summary>{title}</summary>'
+        answer = nodes.paragraph(text=f"Answer to {title}.")
+        return [nodes.raw("", head), answer, nodes.raw("", "</details>")]
+
+    title = "<span>Why <b>`V`</b>?</span> <small>5 GAE</small>"
+    before, after = nodes.paragraph(text="Before."), nodes.paragraph(text="After.")
+    parts = [before, *fold('id="q-5-why"', title), *fold('data-level="L1"', "How?")]
+    own, question = parted(nodes.section("", *parts, after))
+    assert own[:2] == ("", "") and own[2] == [before, after]
+    assert question[:2] == ("q-5-why", "Why V?")
+    assert [node.astext()[:9] for node in question[2]] == ["Answer to"]
+    assert not QUESTION.search("<details><summary>More</summary>")
+    assert asked("$\\gamma$ &lt; 1") == "γ < 1"

@@ -78,12 +78,12 @@
     })),
   }));
 
-  const known = new Map();
-  const there = (term) => {
-    if (!known.has(term)) known.set(term, index.some(({ sections }) =>
-      sections.some(({ low, asked }) => [...low, asked].some((text) => places(text, term).length))));
-    return known.get(term);
+  const once = (find) => {
+    const known = new Map();
+    return (term) => known.get(term) ?? known.set(term, index.some(({ sections }) => sections.some((section) =>
+      find(section).some((text) => places(text, term).length)))).get(term);
   };
+  const written = once(({ low }) => low), there = once(({ low, asked }) => [...low, asked]);
 
   // The words of a run of Chinese, single signs together where the book has them so; where
   // the browser does not know words, pairs of signs.
@@ -94,7 +94,7 @@
     const cut = [];
     for (const { segment: one } of segmenter.segment(term)) {
       const last = cut.at(-1) ?? "", single = last.length === 1 || one.length === 1;
-      if (/^[不没未]$/.test(last) || (last && single && !/[不没未]/.test(one) && there(last + one))) cut[cut.length - 1] += one;
+      if (/^[不没未]$/.test(last) || (last && single && !/[不没未]/.test(one) && written(last + one))) cut[cut.length - 1] += one;
       else cut.push(one);
     }
     return cut.filter((word) => !/^[的了是在有会就也都很]$/.test(word));
@@ -118,7 +118,7 @@
       // "GAE" is what GAE's section sets in bold; "bi-level GAE" is another term.
       const bolds = bold.split("\n").filter((part) => places(part, term).length);
       const inBold = bolds.some((part) => part.startsWith(term)) ? 30 : bolds.length && 10;
-      const alias = !inTitle && places(section.asked, term).length;
+      const alias = !inTitle && !term.endsWith("…") && places(section.asked, term).length;
       named += inTitle || alias ? 1 : 0;
       other += alias ? 1 : 0;
       if (alias) sum += 30;
@@ -240,7 +240,7 @@
   // A key may stand behind the name of a run or a set, and without its own first part.
   const ofKey = (name) => {
     const exact = keyLines.filter(({ low }) => low[0] === name);
-    if (exact.length) return exact;
+    if (exact.length || !/[/_]/.test(name)) return exact;
     for (let rest = name; rest; rest = parts(rest).slice(1).join("/")) {
       const some = keyLines.filter(({ low, like }) => like.test(rest) || (rest === name && low[0].endsWith(`/${rest}`)));
       if (some.length) return some;
