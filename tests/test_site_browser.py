@@ -12,7 +12,7 @@ measure = load("measure")
 pytestmark = pytest.mark.browser
 SEEN = ("light", "phone")  # wide and light, narrow and dark
 PARTS = 14  # of the pages, so that two workers end at the same time
-HEAVIEST = 298_000  # bytes of a chapter and all it loads: the prototype's
+HEAVIEST = 250_000  # bytes of a chapter and all that a first visit loads
 CHAPTER = "chapters/05_critics_gae.html"
 IN_VIEW = """target => {
   const place = document.getElementById(target);
