@@ -221,7 +221,7 @@ def tested(grown) -> dict[str, str]:
     """What the tests of the copy say of what was added: nothing where they pass."""
     files = "contract algorithms aggregate kl environments tasks diagnostics"
     files += " live_figures errata lab homework notebooks parity bad_input references"
-    files += " interview playground answers"
+    files += " interview playground answers laws"
     new = "prefix_log above_the_mean mean_between sum-norm k3 Doors"
     new += " one_hit spring push_down 99_mean 17_springs"
     names = f"{' or '.join(new.split())} or spo and not respon or reverse and tasks"
@@ -344,6 +344,7 @@ def test_a_diagnostic_is_a_function_and_its_entry(tested, pages):
 
 def test_a_published_mistake_is_one_file(tested, pages):
     assert passes(tested, "test_errata", "99_mean_of_the_batch")
+    assert passes(tested, "test_laws", "99_mean_of_the_batch")
     assert "The mean of the batch was subtracted" in pages["ErrataExhibits"]
 
 
