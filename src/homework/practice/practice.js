@@ -224,7 +224,7 @@
     const field = box.querySelector("textarea"), check = box.querySelector(".practice-check");
     const reset = box.querySelector(".practice-reset"), state = box.querySelector(".practice-state");
     const out = box.querySelector(".practice-result");
-    const begin = field.defaultValue, heading = box.closest("section").querySelector("h3");
+    const begin = field.defaultValue, heading = box.closest("section").querySelector("h2, h3");
     const tick = heading.appendChild(make("span", "practice-tick"));
     tick.role = "img";
     let kept = recall(key), before = null, waiting = 0;
