@@ -9,6 +9,7 @@ of its quick run: code that was only rewritten computes the same ones.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -41,11 +42,17 @@ def stamp_of(name: str) -> dict:
 
 def changed(stamp: dict) -> list[str]:
     """Return the modules and files that are not as a stamp says, in order."""
-    return [
-        module
-        for module, written in sorted(stamp["code"].items())
-        if written.split()[0] != stamps.stands(module, written.split()[1:])
-    ]
+    code = {module: parts(said) for module, said in sorted(stamp["code"].items())}
+    return [m for m, (said, *names) in code.items() if said != stamps.stands(m, names)]
+
+
+def parts(written: str) -> list[str]:
+    """Return the hash and the names of a module's line; a table's key may have spaces.
+
+    >>> parts("25af42 ARMS[CISPO, no minus] fit")
+    ['25af42', 'ARMS[CISPO, no minus]', 'fit']
+    """
+    return re.findall(r"[^\s\[]*\[[^\]]*\]\S*|\S+", written)
 
 
 def other_numbers(old: dict, new: dict) -> list[str]:
