@@ -26,7 +26,7 @@ EDGES = """() => {
   const feet = [".prev-next-footer", ".bd-footer-content__inner"];
   return [".bd-article", ...feet].map(inner);
 }"""
-CODE = "article pre:not(.cell_output pre)"
+CODE = "article pre:not(.cell_output pre):not(.practice-editor pre)"
 TAKEN = """(all) => all.map((pre) => {
   getSelection().selectAllChildren(pre);
   return getSelection().toString();
