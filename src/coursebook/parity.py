@@ -242,6 +242,12 @@ def check_template(text: str) -> Iterator[str]:
         yield from check_pair(repr(words), words)
 
 
+def check_prose(text: str) -> Iterator[str]:
+    """Yield the problems of a section that is kept by language, as in ``book/wild``."""
+    words = yaml.safe_load(text)
+    yield from check_pieces([(lang, lang, said) for lang, said in words.items()])
+
+
 CHECKS = {
     ".ipynb": lambda text: check_notebook(json.loads(text)),
     ".md": check_page,
@@ -255,7 +261,8 @@ def check_file(path: Path) -> list[str]:
     """Return the problems of one source file, each with file, place and advice."""
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-    return [f"{name}, {problem}" for problem in CHECKS[path.suffix](text)]
+    check = check_prose if path.parent.name == "wild" else CHECKS[path.suffix]
+    return [f"{name}, {problem}" for problem in check(text)]
 
 
 def sources() -> list[Path]:
@@ -264,6 +271,7 @@ def sources() -> list[Path]:
     files = [*(ROOT / "chapters").glob("*.ipynb"), *book.glob("*.md")]
     files += [
         *book.glob("*.yml"),
+        *book.glob("wild/*.yml"),
         *ROOT.glob("_*.yml"),
         *book.glob("_templates/*.html"),
     ]
