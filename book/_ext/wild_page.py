@@ -5,6 +5,7 @@ default and bend what the chapter derives. Its anchor is ``wild-`` and the chapt
 digits, so that chapters link to it whatever they are called.
 """
 
+import re
 from pathlib import Path
 
 from course import plan
@@ -17,6 +18,7 @@ from coursebook.data import load
 from coursebook.pages import chapter_number
 
 PAGE = "book/wild"
+NUMBERED = re.compile(r"(\d+)-")  # the slug of a section that is a chapter's
 WILD = Path(__file__).parents[1] / "wild"
 TAUGHT = {
     "zh": "讲它的是[第 {} 章](../chapters/{})。",
@@ -43,18 +45,14 @@ class WildChapters(Generated):
         return "\n".join(text)
 
     def made(self) -> list[nodes.Node]:
-        """Return the sections, each of which says of which chapter it is."""
+        """Return the sections; a file that is written later is one of theirs, too."""
         for path in self.chapters():
             self.depends_on(WILD / f"{chapter_number(path.name):02}.yml")
-        made = super().made()
-        sections = [node for node in made if isinstance(node, nodes.section)]
-        for section, path in zip(sections, self.chapters(), strict=True):
-            section["wild"] = f"wild-{chapter_number(path.name):02}"
-        return made
+        return super().made()
 
 
 class WildAnchors(SphinxTransform):
-    """Give each section the anchor that the chapters link to."""
+    """Give each section the anchor that its chapter links to."""
 
     default_priority = 871  # the headings have those of their English partners
 
@@ -63,8 +61,10 @@ class WildAnchors(SphinxTransform):
             return
         found = self.document.myst_slugs
         for section in self.document.findall(nodes.section):
-            if anchor := section.get("wild"):
-                found[anchor] = found.pop(old := section["ids"][0])
+            old = section["ids"][0]
+            if number := NUMBERED.match(old):
+                anchor = f"wild-{int(number[1]):02}"
+                found[anchor] = found.pop(old)
                 section["ids"][0] = anchor
                 self.document.ids[anchor] = section
                 for name, target in self.document.nameids.items():
