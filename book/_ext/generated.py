@@ -28,7 +28,10 @@ class Generated(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         maker = f"{type(self).__module__}.{type(self).__name__}"
         with noting(maker):
-            made = self.made()
+            try:
+                made = self.made()
+            except ValueError as error:  # in the data: said with its place
+                raise self.error(str(error)) from None
         depend(self.env, sources(type(self).__module__, maker))
         return made
 

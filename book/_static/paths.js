@@ -1,0 +1,200 @@
+// A way through the book: it lights the contents and leads from each step to the next. What
+// it knows of the book comes in a file of its own, which only who is on a way asks for.
+"use strict";
+(() => {
+  const recall = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
+  const remember = (key, value) => {
+    try {
+      if (value === null) localStorage.removeItem(key);
+      else localStorage.setItem(key, value);
+    } catch { /* storage is off */ }
+  };
+  const all = (what, from = document) => [...from.querySelectorAll(what)];
+  const make = (name, className, text = "") => {
+    const element = document.createElement(name);
+    element.className = className;
+    element.textContent = text;
+    return element;
+  };
+  const fill = (text, ...values) => text.replace(/\{\}/g, () => values.shift());
+  const root = document.documentElement.dataset.content_root ?? "./";
+  const page = document.body.dataset.page;
+
+  const withData = (then) => {
+    const script = document.createElement("script");
+    script.src = `${root}_static/path-data.js`;
+    script.onload = () => then(window.pathData);
+    document.body.append(script);
+  };
+
+  // A path of one's own is said by its chapters, each with the keys of its sections or
+  // none, which is the whole main road: 0.2-k3f-9ab
+  const ownSteps = (spec, { chapters }) => spec.split(".").flatMap((part) => {
+    const [number, ...keys] = part.split("-");
+    const chapter = chapters.find(([n]) => String(n) === number);
+    if (!chapter) return [];
+    const [, place, , title, minutes, sections] = chapter;
+    if (!keys.length) return [[place, "", title, minutes]];
+    return sections.filter(([key]) => keys.includes(key)).map(([, ...rest]) => [place, ...rest]);
+  });
+  const found = (name, data) => {
+    if (!name?.startsWith("own:")) return data.paths[name];
+    const steps = ownSteps(name.slice(4), data);
+    return steps.length ? { name: data.words.own, steps } : undefined;
+  };
+  const address = ([place, anchor]) =>
+    place === page ? `#${anchor}` : `${root}${place}.html${anchor ? `#${anchor}` : ""}`;
+  const time = (minutes, { words }) => minutes < 115
+    ? fill(words.minutes, 5 * Math.max(1, Math.round(minutes / 5)))
+    : fill(words.hours, Math.round(minutes / 30) / 2);
+
+  // ---- on every page: the contents, and the way on ------------------------------------
+
+  const follow = (path, data) => {
+    const { words } = data, { steps } = path, nav = document.querySelector(".book-nav");
+    const here = steps.filter(([place]) => place === page);
+    const link = (step, className) => {
+      const a = make("a", className);
+      a.href = address(step);
+      a.innerHTML = step[2];
+      return a;
+    };
+    const minutes = (step) => make("small", "", ` ${fill(words.minutes, step[3])}`);
+    if (nav) {
+      nav.classList.add("on-path");
+      const box = make("div", "path-here"), leave = make("button", "", words.leave);
+      leave.type = "button";
+      leave.addEventListener("click", () => {
+        remember("path", null);
+        remember("path step", null);
+        location.reload();
+      });
+      box.append(make("b", "", path.name));
+      if (here.length) {
+        const at = steps.indexOf(here[0]);
+        remember("path step", at);
+        box.append(make("span", "", fill(words.step, at + 1, steps.length)));
+      } else {
+        const way = make("span", "", words.back);
+        way.append(link(steps[+recall("path step")] ?? steps[0], ""));
+        box.append(way);
+      }
+      box.append(leave);
+      nav.prepend(box);
+      for (const entry of all("a[data-page]", nav)) {
+        const inside = steps.filter(([place]) => place === entry.dataset.page);
+        entry.classList.toggle("lit", inside.length > 0);
+        if (inside.length) entry.dataset.path = inside.reduce((sum, step) => sum + step[3], 0);
+      }
+      const whole = here.some(([, anchor]) => !anchor);
+      for (const entry of all(".section-nav li", nav)) {
+        const to = entry.querySelector("a").hash.slice(1);
+        const on = here.some(([, anchor]) => anchor === to) || (whole && !entry.matches(".side, .side *"));
+        entry.classList.toggle("lit", on);
+      }
+    }
+    for (const step of here) {
+      const next = steps[steps.indexOf(step) + 1], box = make("div", "path-next");
+      if (next) box.append(words.next, link(next, ""), minutes(next));
+      else box.append(words.last);
+      const section = document.getElementById(step[1] || "three-lines-to-remember") ??
+        document.querySelector("article > section");
+      const side = [...section.children].find((child, n, { length }) =>
+        child.matches("section.side") && [...section.children].slice(n).every((c) => c.matches("section.side")));
+      section.insertBefore(box, side ?? null);
+    }
+  };
+
+  // ---- on the start page: to choose one, or put one together --------------------------
+
+  const go = (name, data) => {
+    const path = found(name, data);
+    if (!path) return;
+    remember("path", name);
+    remember("path step", 0);
+    location.href = address(path.steps[0]);
+  };
+
+  const own = (box, data, spec) => {
+    const texts = box.dataset;
+    const wanted = new Map(spec.split(".").filter(Boolean).map((part) => {
+      const [number, ...keys] = part.split("-");
+      return [number, keys];
+    }));
+    const list = make("div", "path-tick");
+    const tick = (label, minutes, checked) => {
+      const row = make("label", ""), input = make("input", ""), text = make("span", "");
+      input.type = "checkbox";
+      input.checked = checked;
+      text.innerHTML = label;
+      row.append(input, text, make("i", "", minutes));
+      return [row, input];
+    };
+    const chapters = data.chapters.map(([number, , name, , minutes, sections]) => {
+      const keys = wanted.get(String(number)), group = make("details", "");
+      const [row, whole] = tick(`<b>${number}</b> ${name}`, minutes, keys?.length === 0);
+      const summary = make("summary", "", fill(texts.sections, sections.length));
+      const rows = sections.map(([key, , title, took]) => {
+        const [line, input] = tick(title, took, keys?.includes(key) ?? false);
+        group.append(line);
+        return { key, took, input };
+      });
+      group.prepend(summary);
+      group.open = Boolean(keys?.length);
+      const both = make("div", "path-chapter");
+      both.append(row, group);
+      list.append(both);
+      whole.addEventListener("change", () => rows.forEach(({ input }) => (input.checked = false)));
+      for (const { input } of rows) input.addEventListener("change", () => (whole.checked = false));
+      return { number, minutes, whole, rows };
+    });
+    const said = make("p", ""), sum = make("b", ""), link = make("a", "", texts.link);
+    const start = make("button", "", texts.follow);
+    start.type = "button";
+    said.setAttribute("role", "status");
+    said.append(sum, " ", link);
+    const show = () => {
+      const parts = [];
+      let total = 0;
+      for (const { number, minutes, whole, rows } of chapters) {
+        const some = rows.filter(({ input }) => input.checked);
+        if (whole.checked) parts.push(number);
+        else if (some.length) parts.push([number, ...some.map(({ key }) => key)].join("-"));
+        total += whole.checked ? minutes : some.reduce((all, { took }) => all + took, 0);
+      }
+      const name = parts.join(".");
+      said.hidden = start.hidden = !name;
+      sum.textContent = fill(texts.sum, time(total, data));
+      link.href = `?path=${name}#path-own`;
+      start.onclick = () => go(`own:${name}`, data);
+    };
+    list.addEventListener("change", show);
+    box.append(make("p", "", texts.tick), list, said, start);
+    show();
+  };
+
+  const choose = () => {
+    const box = document.querySelector(".path-own"), asked = new URLSearchParams(location.search).get("path") ?? "";
+    const now = recall("path");
+    for (const button of all(".paths button[data-path]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => withData((data) => go(button.dataset.path, data)));
+      button.closest("details").classList.toggle("followed", now === button.dataset.path);
+    }
+    const spec = asked || (now?.startsWith("own:") ? now.slice(4) : "");
+    const put = () => withData((data) => own(box, data, spec));
+    box.hidden = false;
+    box.classList.toggle("followed", Boolean(now?.startsWith("own:")));
+    box.addEventListener("toggle", put, { once: true });
+    if (asked) {
+      box.open = true;
+      box.scrollIntoView();
+    }
+  };
+
+  addEventListener("DOMContentLoaded", () => {
+    if (document.querySelector(".paths")) choose();
+    const name = recall("path");
+    if (name) withData((data) => found(name, data) && follow(found(name, data), data));
+  });
+})();
