@@ -30,6 +30,7 @@ from coursebook.languages import SOURCE, pick
 log = logging.getLogger(__name__)
 BOOK = Path(__file__).parents[1]
 PATHS = BOOK / "paths.yml"
+WILD = "in-the-wild"  # a line with a link
 LINES = "three-lines-to-remember"
 QUESTION = 1  # minutes, answered aloud
 KEY = 3  # letters that name a section in a link
@@ -47,6 +48,7 @@ WORDS = {
     "later": "灰色的有时间再读。 | What is grey can wait.",
     "follow": "走这条路线 | Follow this path",
     "own": "自己排一条 | A path of your own",
+    "keep": "勾选章节，存成一个链接。 | Tick sections and keep them as a link.",
     "tick": "勾选要读的章和节 | Tick the chapters and sections to read",
     "sections": "{} 节 | {} sections",
     "link": "这条路线的链接 | Link to this path",
@@ -244,12 +246,13 @@ class Paths(Generated):
             if name in ("tick", "sections", "link", "sum", "follow")
         }
         data = "".join(f' data-{name}="{escape(text)}"' for name, text in words.items())
-        ask, own = book.word("ask"), book.word("own")
+        ask = book.word("ask")
+        own = f"<b>{book.word('own')}</b> <small>{book.word('keep')}</small>"
         html = (
             f'<nav class="paths" id="how-much-time" aria-label="{ask}">'
             f'<p class="paths-title">{ask}</p><div class="paths-row">{cards}'
             f'<details name="paths" class="path-own" hidden{data}><summary>'
-            f"<b>{own}</b></summary></details></div></nav>"
+            f"{own}</summary></details></div></nav>"
         )
         return [nodes.raw("", html, format="html")]
 
@@ -275,15 +278,18 @@ class Paths(Generated):
         later = ' class="later"' if row.get("later") else ""
         if "lines" in row:
             links = " ".join(self.link(step, str(step.number)) for step in steps)
-            took = sum(step.minutes for step in steps)
+            took = self.took(book, sum(step.minutes for step in steps))
             said = book.word("lines", links)
-            return f"<li{later}><b></b><span>{said}</span><i>{rounded(took)}</i></li>"
+            return f"<li{later}><b></b><span>{said}</span><i>{took}</i></li>"
         return "".join(
             f"<li{later}><b>{'' if step.number is None else step.number}</b>"
             f"<span>{self.link(step, shown(step.title))}</span>"
-            f"<i>{rounded(step.minutes)}</i></li>"
+            f"<i>{self.took(book, step.minutes)}</i></li>"
             for step in steps
         )
+
+    def took(self, book: Book, total: float) -> str:
+        return book.word("minutes", rounded(total))
 
     def link(self, step: Step, said: str) -> str:
         anchor = f"#{step.anchor}" if step.anchor else ""
@@ -324,7 +330,7 @@ def data(book: Book) -> dict:
                 rounded(road(file, p.anchor)),
             ]
             for p in chapter(file)[1]
-            if p.level == 2 and p.read and not p.side
+            if p.level == 2 and p.read and not p.side and p.anchor != WILD
         ]
         name, took = book.names[number], minutes.road(chapter(file)[1])
         title = shown(book.word("road", name))

@@ -18,6 +18,7 @@
   };
   const fill = (text, ...values) => text.replace(/\{\}/g, () => values.shift());
   const root = document.documentElement.dataset.content_root ?? "./";
+  const OFF = /^(in-the-wild|exercise|interview-questions)/; // in a chapter, not on its road
   const page = document.body.dataset.page;
 
   const withData = (then) => {
@@ -84,12 +85,12 @@
       for (const entry of all("a[data-page]", nav)) {
         const inside = steps.filter(([place]) => place === entry.dataset.page);
         entry.classList.toggle("lit", inside.length > 0);
-        if (inside.length) entry.dataset.path = inside.reduce((sum, step) => sum + step[3], 0);
+        if (inside.length) entry.dataset.path = fill(words.minutes, inside.reduce((sum, step) => sum + step[3], 0));
       }
       const whole = here.some(([, anchor]) => !anchor);
       for (const entry of all(".section-nav li", nav)) {
         const to = entry.querySelector("a").hash.slice(1);
-        const on = here.some(([, anchor]) => anchor === to) || (whole && !entry.matches(".side, .side *"));
+        const on = here.some(([, anchor]) => anchor === to) || (whole && !entry.matches(".side, .side *") && !OFF.test(to));
         entry.classList.toggle("lit", on);
       }
     }
@@ -127,7 +128,7 @@
       input.type = "checkbox";
       input.checked = checked;
       text.innerHTML = label;
-      row.append(input, text, make("i", "", minutes));
+      row.append(input, text, make("i", "", fill(data.words.minutes, minutes)));
       return [row, input];
     };
     const chapters = data.chapters.map(([number, , name, , minutes, sections]) => {
