@@ -14,7 +14,8 @@ import pytest
 from coursebook import notebooks, parity
 from coursebook.notebooks import ROOT
 
-CHAPTERS = [*sorted((ROOT / "chapters").glob("*.ipynb")), notebooks.TEMPLATE]
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+CHAPTERS += [notebooks.APPENDIX, notebooks.TEMPLATE]
 SMALL = """
 {"cells": [
  {"cell_type": "markdown", "id": "a", "metadata": {}, "source": ["# A"]},

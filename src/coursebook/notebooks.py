@@ -31,6 +31,7 @@ ROOT = stamps.SRC.parent
 PACKAGES = ("tokencredit", "explorer", "coursebook.glossary")
 CHAPTERS = ROOT / "chapters"
 TEMPLATE = ROOT / "book" / "template.ipynb"
+APPENDIX = ROOT / "book" / "sorting.ipynb"
 OUTPUT_LIMIT = 400_000  # bytes of stored outputs in one notebook
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
@@ -286,7 +287,7 @@ def main(argv: list[str] | None = None) -> int:
         problems = new(args.names[0])
     else:
         paths = [Path(name).resolve() for name in args.names]
-        paths = paths or [*sorted(CHAPTERS.glob("*.ipynb")), TEMPLATE]
+        paths = paths or [*sorted(CHAPTERS.glob("*.ipynb")), APPENDIX, TEMPLATE]
         if args.stale:
             paths = [path for path in paths if check(path)]
             print(f"{len(paths)} to run: {', '.join(path.stem for path in paths)}")

@@ -270,6 +270,7 @@ def sources() -> list[Path]:
     book, tree = ROOT / "book", ROOT / "src"
     files = [*(ROOT / "chapters").glob("*.ipynb"), *book.glob("*.md")]
     files += [
+        book / "sorting.ipynb",
         *book.glob("*.yml"),
         *book.glob("wild/*.yml"),
         *ROOT.glob("_*.yml"),
