@@ -73,7 +73,11 @@ def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
         report = Path(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers)]
         command += ["--dist", "loadfile", f"--junit-xml={report}", *NBVAL]
-        command += ["chapters", "book/sorting.ipynb", *(f"tests/{name}" for name in NUMBERS)]
+        command += [
+            "chapters",
+            "book/sorting.ipynb",
+            *(f"tests/{name}" for name in NUMBERS),
+        ]
         forced = {name for one in KERNELS for name in chosen(one)}
         env = {name: value for name, value in os.environ.items() if name not in forced}
         env |= settings(kernel, threads)
