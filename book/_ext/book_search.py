@@ -16,6 +16,7 @@ from pathlib import Path
 import log_keys
 from course import plan
 from docutils import nodes
+from road_page import is_side
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
@@ -41,6 +42,7 @@ WORDS = {  # what the script says
     "hits": "最先找到的几处 | First places found",
     "halfMore": "只有其中几个词 | With only some of the words",
     "beginsMore": "以它开头的其他词 | Other words that begin so",
+    "side": "选读 | side road",
     "opening": "本页开头 | Opening of the page",
     "log": "像是日志：读我的日志 → | It looks like a log: Read my log →",
 }
@@ -305,8 +307,8 @@ def asked(summary: str) -> str:
     return " ".join(html.unescape(text).split())
 
 
-def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
-    """Return (anchor, level, title, prose, words in bold) of a page's sections."""
+def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str, bool]]:
+    """Return (anchor, level, title, prose, words in bold, on a side) of sections."""
     found = []
     for section in doctree.findall(nodes.section):
         level, above = 1, section.parent
@@ -323,7 +325,7 @@ def sections(doctree: nodes.document) -> list[tuple[str, int, str, str, str]]:
             ]
             text = "\n".join(blocks(content))
             head = (its, level + 1, question) if its else (anchor, level, title)
-            found.append((*head, text, "\n".join(bold)))
+            found.append((*head, text, "\n".join(bold), is_side(section)))
     return found
 
 
@@ -393,7 +395,10 @@ def write(app: Sphinx, error: Exception | None) -> None:
     index = [
         [
             page,
-            [[*place, numbered(app.env, text), bold] for *place, text, bold in found],
+            [
+                [anchor, level, title, numbered(app.env, text), bold, *[1] * side]
+                for anchor, level, title, text, bold, side in found
+            ],
         ]
         for page, found in sorted(store(app.env).items())
         if found

@@ -12,6 +12,7 @@ from html import escape
 from docutils import nodes
 from katex_math import render
 from marks_page import choice
+from road_page import side_line
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -22,7 +23,7 @@ from coursebook.pages import chapter_number
 
 PLACES = (
     *(nodes.reference, pending_xref, nodes.title, nodes.strong, nodes.literal),
-    *(nodes.raw, choice),
+    *(nodes.raw, choice, side_line),
 )
 FORMULA = re.compile(r"\$([^$]+)\$")
 INSIDE = re.compile(r"\(([^)]+)\)$")

@@ -2,11 +2,13 @@
 
 ``book/course.yml`` says of each chapter its number, its short name, the question that
 it answers, the arrow of the thread that it changes (``all``: the whole thread), and, if
-they are known, the minutes that it takes, the chapters that it needs, and its week in a
-course of so many weeks. A chapter is linked once its notebook is in the book.
+they are known, the chapters that it needs and those that help, and its week in a course
+of so many weeks. A chapter is linked once its notebook is in the book. The minutes that
+it takes are computed from its notebook.
 """
 
 import re
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -15,9 +17,9 @@ from generated import Generated, table
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from coursebook import pages
+from coursebook import minutes, pages
 from coursebook.data import load
-from coursebook.languages import SOURCE, pick
+from coursebook.languages import pick
 from tokencredit.figures import STAGES
 
 LOOKED_UP = {  # at the foot of the contents, on every page
@@ -32,9 +34,14 @@ COMMA = {"zh": "、", "en": ", "}
 ARROWS = ("all", *[*STAGES][1:])
 PIECE = re.compile(r"(\S.*?(?:[：，；？]|[:,;?](?= )|$))( ?)")  # and the space after it
 WORDS = {
-    "minutes": "约 {} 分钟 | about {} minutes",
-    "exercises": "{} 道练习 | {} exercises",
+    "road": "必读 <b>{} 分钟</b> | main road <b>{} min</b>",
+    "everything": "全读 {} 分钟 | everything {} min",
+    "exercises": "{} 道练习 {} 分钟 | {} exercises {} min",
     "needs": "需要：{} | needs: {}",
+    "helps": "有帮助：{} | helps: {}",
+    "depth": "读多少 | How much to read",
+    "road only": "必读 | Main road",
+    "all of it": "全读 | Everything",
     "thread": "全书主线，亮着的是本章 | the thread; this chapter is lit",
     "map": "全书一条线，每一章改一支箭头 | One thread; each chapter changes one arrow",
     "whole": "走完整条线 | the whole thread",
@@ -42,7 +49,8 @@ WORDS = {
     "planned": "编写中 | being written",
     "start": "开始 | Start",
     "plan": "{} 周 | In {} weeks",
-    "week": "周/章/阅读（分钟）/练习（道） | Week/Chapters/Minutes/Exercises",
+    "week": "周/章/必读（分钟）/全读（分钟）/练习（道）"
+    " | Week/Chapters/Main road (minutes)/Everything (minutes)/Exercises",
 }
 
 
@@ -60,11 +68,12 @@ def plan(root: Path) -> list[dict]:
                 f"book/course.yml, chapter {row['number']}: arrow is one of "
                 f"{', '.join(ARROWS)}, not {row['arrow']!r}"
             )
-        if wrong := set(row.get("needs", [])) - set(numbers):
-            raise ValueError(
-                f"book/course.yml, chapter {row['number']}: needs {sorted(wrong)}, "
-                "which are no chapters"
-            )
+        for what in ("needs", "helps"):
+            if wrong := set(row.get(what, [])) - set(numbers):
+                raise ValueError(
+                    f"book/course.yml, chapter {row['number']}: {what} "
+                    f"{sorted(wrong)}, which are no chapters"
+                )
     return sorted(rows, key=lambda row: row["number"])
 
 
@@ -77,17 +86,6 @@ def addresses(env) -> dict[int, str]:
     """Return the page of each chapter that is in the book, by its number."""
     docs = [doc for doc in env.found_docs if doc.startswith("chapters/")]
     return {pages.chapter_number(doc): doc for doc in docs}
-
-
-def exercises(notebook: dict) -> int:
-    """Return how many exercises a chapter ends in: the headings of that section."""
-    texts = [text for lang, text in pages.pieces(notebook) if lang in (None, SOURCE)]
-    count, inside = 0, False
-    for level, title in (head for text in texts for head in pages.headings(text)):
-        if level == 2:
-            inside = title == "Exercises"
-        count += inside and level == 3
-    return count
 
 
 def thread(arrow: str, lang: str) -> str:
@@ -127,18 +125,41 @@ def in_pieces(title: nodes.title) -> None:
             title += [part, nodes.Text(space)]
 
 
-def head(row: dict, count: int, needs: list[tuple[str, str]], lang: str) -> str:
-    """Return what stands under a chapter's title."""
-    facts = [words("minutes", lang, row["minutes"])] if "minutes" in row else []
+def switch(lang: str) -> str:
+    """Return the choice between the main road and everything; the script shows it."""
+    labels = "".join(
+        f'<label><input type="radio" name="depth" value="{value}"{first}>'
+        f"<span>{words(name, lang)}</span></label>"
+        for value, name, first in (
+            ("road", "road only", " checked"),
+            ("all", "all of it", ""),
+        )
+    )
+    legend = f"<legend>{words('depth', lang)}</legend>"
+    return f'<li class="depth" hidden><fieldset>{legend}{labels}</fieldset></li>'
+
+
+def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
+    """Return what stands under a chapter's title.
+
+    Args:
+        row: of the plan.
+        notebook: the chapter.
+        linked: returns the link to a chapter, by its number.
+        lang: of the edition.
+    """
+    found = minutes.sections(notebook)
+    count = minutes.exercises(found)
+    facts = [words("road", lang, minutes.road(found))]
+    facts.append(words("everything", lang, minutes.rounded(found)))
     if count:
-        facts.append(f'<a href="#exercises">{words("exercises", lang, count)}</a>')
-    if needs:
-        links = [
-            f'<a href="{address}">{escape(name)}</a>' if address else escape(name)
-            for name, address in needs
-        ]
-        facts.append(words("needs", lang, COMMA.get(lang, COMMA["en"]).join(links)))
-    listed = "".join(f"<li>{fact}</li>" for fact in facts)
+        says = words("exercises", lang, count, count * minutes.EXERCISE)
+        facts.append(f'<a href="#exercises">{says}</a>')
+    comma = COMMA.get(lang, COMMA["en"])
+    for what in ("needs", "helps"):
+        if numbers := row.get(what):
+            facts.append(words(what, lang, comma.join(map(linked, numbers))))
+    listed = "".join(f"<li>{fact}</li>" for fact in facts) + switch(lang)
     asks = "".join(
         f'<span class="piece">{escape(piece)}</span>{space}'
         for piece, space in pieces(row["asks"][lang])
@@ -166,15 +187,17 @@ class ChapterHead(SphinxTransform):
         if number not in rows:
             return  # the check of the notebooks says so
         lang = self.config.edition
-        needs = [
-            (
-                f"{n}\u00a0{rows[n][lang]}",
-                f"{Path(found[n]).name}.html" if n in found else "",
+
+        def linked(n: int) -> str:
+            name = escape(f"{n}\u00a0{rows[n][lang]}")
+            return (
+                f'<a href="{Path(found[n]).name}.html">{name}</a>'
+                if n in found
+                else name
             )
-            for n in rows[number].get("needs", [])
-        ]
+
         notebook = pages.read_notebook(Path(self.env.doc2path(page)))
-        text = head(rows[number], exercises(notebook), needs, lang)
+        text = head(rows[number], notebook, linked, lang)
         in_pieces(title)
         place = title.parent.index(title) + 1
         title.parent.insert(place, nodes.raw("", text, format="html"))
@@ -239,27 +262,30 @@ class CourseMap(Generated):
 
 
 class CoursePlan(Generated):
-    """Tables for courses of so many weeks: chapters, minutes to read, exercises."""
+    """Tables for courses of so many weeks: chapters, minutes, exercises."""
 
     def markdown(self, lang: str) -> str:
         found = {pages.chapter_number(path.name): path for path in self.chapters()}
         rows = [row for row in plan(self.root) if row["number"] in found]
-        counts = {}
-        for number, path in found.items():
-            counts[number] = exercises(pages.read_notebook(path))
+        read = {
+            number: minutes.sections(pages.read_notebook(path))
+            for number, path in found.items()
+        }
         text = []
         for weeks in sorted({weeks for row in rows for weeks in row.get("weeks", ())}):
             lines = []
             for week in range(1, weeks + 1):
-                read = [row for row in rows if row["weeks"][weeks] == week]
+                here = [row for row in rows if row["weeks"][weeks] == week]
                 links = [
                     f"[{row['number']} {row[lang]}]"
                     f"(../chapters/{found[row['number']].name})"
-                    for row in read
+                    for row in here
                 ]
-                minutes = sum(row["minutes"] for row in read)
-                count = sum(counts[row["number"]] for row in read)
-                lines.append([str(week), "<br>".join(links), str(minutes), str(count)])
+                sums = [
+                    sum(count(read[row["number"]]) for row in here)
+                    for count in (minutes.road, minutes.rounded, minutes.exercises)
+                ]
+                lines.append([str(week), "<br>".join(links), *map(str, sums)])
             head = words("week", lang).split("/")
             text += [f"### {words('plan', lang, weeks)}", "", table(head, lines)]
         return "\n".join(text)

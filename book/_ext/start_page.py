@@ -3,14 +3,13 @@
 import json
 from html import escape
 
-from course import exercises
 from docutils import nodes
 from generated import Generated
 from interview_page import QUESTION
 from playground_page import stories
 from sphinx.application import Sphinx
 
-from coursebook import pages
+from coursebook import minutes, pages
 from coursebook.languages import SOURCE, pick
 
 READ = (  # where it leads, what it says, what is behind it
@@ -84,7 +83,7 @@ class Doors(Generated):
             notebook = json.loads(path.read_text(encoding="utf-8"))
             texts = [text for tag, text in pages.pieces(notebook) if tag == SOURCE]
             counts["questions"] += len(QUESTION.findall("\n\n".join(texts)))
-            counts["exercises"] += exercises(notebook)
+            counts["exercises"] += minutes.exercises(minutes.sections(notebook))
         symptoms = self.root / "book" / "symptoms.md"
         heads = [
             level

@@ -7,11 +7,10 @@
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const CARD = 120; // px of scrolling, and a card is gone
   const AIR = 24; // px kept free under an answer
-  const TOLD = 7; // blocks of text that say what an output shows, and are covered with it
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
-  const READ = 0.8; // of its sections, and a chapter counts as read
+  const READ = 0.8; // of the sections of its road, and a chapter counts as read
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -32,18 +31,22 @@
   // part that is not laid out yet would lay it out, so whole sections are asked first.
   const lastAbove = (elements, line = BAR) => elements.findLast((e) => top(e) <= line);
 
+  // What a section holds: of a side, what is folded in it, if it is open.
+  const inside = (section, what) =>
+    all(`:scope > ${what}, :scope > .side-fold[open] > .side-body > ${what}`, section);
+
   const here = () => {
     let [section] = all("article > section"), inner = section;
     while (inner) {
       section = inner;
-      inner = lastAbove(all(":scope > section[id]", section).filter((e) => e.getClientRects().length)); // not filtered out
+      inner = lastAbove(inside(section, "section[id]").filter((e) => e.checkVisibility())); // not filtered out
     }
     return section;
   };
 
   // Blocks that all editions of a section share, in order: marks to measure a place by.
   const marks = (section) =>
-    all(":scope > :is(.cell, .math, table, .explorer, details, section)", section);
+    inside(section, ":is(.cell, .math, table, .explorer, details:not(.side-fold), section)");
 
   // A place is a section and how far between which of its blocks the line is: in pixels
   // close under a block, so that a heading comes back where it was, and in parts of the way.
@@ -86,7 +89,7 @@
   // What a link leads to stays where the browser put it, whatever is laid out above it.
   const toHash = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target?.closest("article") || !target.getClientRects().length) return;
+    if (!target?.closest("article") || !target.checkVisibility()) return;
     const past = BAR - parseFloat(getComputedStyle(target).scrollMarginTop);
     goTo({ id: target.id, n: 0, past });
   };
@@ -116,8 +119,67 @@
     const asBuilt = settings();
     stored[2].forEach((setting, i) => asBuilt[i] !== setting && figures()[i]?.set(setting));
     const go = () => goTo(stored[1]);
+    openTo(document.getElementById(stored[1].id));
     go();
     if (document.readyState != "complete") addEventListener("load", go);
+  };
+
+  // ---- main road and side roads --------------------------------------------------------
+
+  // The reader goes the main road, or through everything; sides set by hand stay as they are.
+  const depth = () => recall("depth") ?? "road";
+  const sides = () => all(".side-fold");
+
+  // What is led into is unfolded for this visit: a side with what is folded in it, the cell
+  // that checks an equation.
+  const openTo = (target) => {
+    if (!target?.closest("article")) return;
+    const own = target.matches(".cell") ? "details.hide" : ":scope > .side-fold";
+    for (let fold = target.querySelector(own) ?? target.closest("details"); fold; fold = fold.parentElement.closest("details"))
+      fold.open = true;
+  };
+  const unfold = () => openTo(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+
+  const walk = () => {
+    const key = `sides ${page()}`, byHand = new Set(recall(key)?.split(" "));
+    const name = (fold) => fold.parentElement.id;
+    const stand = () => {
+      document.documentElement.classList.toggle("everything", depth() === "all");
+      for (const fold of sides()) fold.open = (depth() === "all") !== byHand.has(name(fold));
+    };
+    const set = (fold, open) => {
+      fold.open = open;
+      byHand[open === (depth() === "all") ? "delete" : "add"](name(fold));
+      remember(key, byHand.size ? [...byHand].join(" ") : null);
+    };
+    stand();
+    for (const fold of sides()) // the whole block of a side, up to what is folded in it
+      fold.parentElement.addEventListener("click", (event) => {
+        const { target } = event;
+        if (target.closest("a, button") || fold.lastElementChild.contains(target)) return;
+        event.preventDefault();
+        event.stopPropagation(); // one side may hold another
+        set(fold, !fold.open);
+      });
+    const [choice] = all(".depth");
+    if (!choice) return;
+    choice.hidden = false;
+    for (const input of all("input", choice)) {
+      input.checked = input.value === depth();
+      input.addEventListener("change", () => { // what the reader sees stays where it is
+        const now = place();
+        remember("depth", input.value === "road" ? null : input.value);
+        byHand.clear();
+        remember(key, null);
+        stand();
+        all(".predict").forEach((box) => box.dispatchEvent(new Event("depth")));
+        goTo(now);
+      });
+    }
+    document.addEventListener("click", ({ target }) => { // also for the place where one is
+      const link = target.closest("a[href^='#']");
+      if (link) openTo(document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    });
   };
 
   // ---- contents, progress, what was read ----------------------------------------------
@@ -125,7 +187,7 @@
   const follow = () => {
     const nav = document.querySelector(".book-nav"), bar = document.querySelector(".progress-line");
     const chapter = page().startsWith("chapters/");
-    const parts = all("article > section > section[id]").map((section) => section.id);
+    const parts = all("article > section > section[id]:not(.side)").map((section) => section.id);
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
     // The open chapter and the titles of its neighbours are in view, or, where its sections
     // are too many for that, the current one is in the middle.
@@ -149,13 +211,22 @@
         link.classList.toggle("read", recall(`read ${link.dataset.page}`) !== null);
     };
     const title = document.querySelector("article h1");
-    const [head, place] = all(".header-place > *"); // a listing of code has no bar
+    const [head, place, left] = all(".header-place > *"); // a listing of code has no bar
+    const lasts = all(".section-nav a[data-road]").map((link) => [link.hash.slice(1), +link.dataset.road]);
+    const road = lasts.reduce((sum, [, lasting]) => sum + lasting, 0);
+    // How many minutes of the main road are behind the reader: of a section, as much as of its length.
+    const gone = () => lasts.reduce((sum, [id, lasting]) => {
+      const { top, height } = document.getElementById(id).getBoundingClientRect();
+      return sum + lasting * Math.max(0, Math.min(1, (BAR - top) / height));
+    }, 0);
     let now = null, waiting = false;
     const look = () => {
       waiting = false;
       document.body.classList.toggle("deep", title?.getBoundingClientRect().bottom < BAR / 2);
-      const length = document.documentElement.scrollHeight - innerHeight;
-      bar?.style.setProperty("--done", length > 0 ? Math.min(1, scrollY / length) : 0);
+      const length = document.documentElement.scrollHeight - innerHeight, done = road && gone();
+      const share = road ? done / road : scrollY / Math.max(1, length);
+      bar?.style.setProperty("--done", Math.min(1, share));
+      if (road) left.textContent = left.dataset.left.replace("{}", Math.ceil(road - done));
       const section = here();
       if (section === now) return;
       now = section;
@@ -239,27 +310,9 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // What tells the answer: the output, what is drawn or checked after it, and the blocks
-  // of text that say what it shows, folded ones too. An equation, new code or a new section
-  // ends it; a check that an equation leads to stays open.
-  const telling = (cell) => {
-    const parts = [cell.querySelector(".cell_output")];
-    let said = 0, next = cell;
-    while ((next = next.nextElementSibling)) {
-      if (next.matches("p, ul, ol, .pst-scrollable-table-container")) {
-        if (++said > TOLD) break;
-        parts.push(next);
-      } else if (next.matches("details")) {
-        parts.push(next);
-      } else if (next.matches(".cell.tag_checked")) {
-        if (!next.id) parts.push(next);
-      } else if (next.matches(".cell:not(.predicted)")) {
-        if (said && next.querySelector(":scope > .cell_input")) break;
-        parts.push(next.querySelector(".cell_output"));
-      } else if (!next.matches("aside")) break;
-    }
-    return parts.filter(Boolean);
-  };
+  // What tells the answer: the output, and the paragraph right after it.
+  const telling = (cell) =>
+    [cell.querySelector(".cell_output"), cell.nextElementSibling].filter((part) => part?.matches(".cell_output, p"));
 
   // A prediction stands above the output that answers it, and covers what tells the answer
   // until a choice is made: then box and output are brought into view together. The choice
@@ -313,8 +366,12 @@
       box.scrollIntoView({ block: "center" });
       buttons[0].focus({ preventScroll: true });
     });
-    const stored = recall(key);
-    set(stored === null ? null : +stored);
+    const stand = () => {
+      const stored = recall(key), open = depth() === "all" ? -1 : null;
+      set(stored === null ? open : +stored);
+    };
+    box.addEventListener("depth", stand);
+    stand();
   };
 
   // ---- cards ----------------------------------------------------------------------------
@@ -383,12 +440,6 @@
   };
 
   // ---- links and boxes ------------------------------------------------------------------
-
-  // What a link leads to is unfolded: the cell that checks an equation.
-  const unfold = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target?.matches(".cell")) target.querySelector("details.hide")?.setAttribute("open", "");
-  };
 
   // What an element says, with a formula as its TeX.
   const plain = (element) => {
@@ -496,6 +547,7 @@
 
   unfoldForPrint(); // before the theme's script listens, which follows the system's colours
   addEventListener("DOMContentLoaded", () => {
+    walk();
     all(".predict").forEach(predict);
     nameFormulas();
     showCards();

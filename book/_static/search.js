@@ -1,7 +1,7 @@
 "use strict";
 // Finds sections, for two fields: that of the page of results, and the one that opens over
 // a page, which shows the best hits while somebody types. BOOK_INDEX lists the pages, each
-// with its sections [anchor, level, title, prose, words in bold].
+// with its sections [anchor, level, title, prose, words in bold, 1 for a side road].
 (() => {
   const WORDS = SEARCH_WORDS;
   const KEYS = WORDS.keys ?? { lines: [], symptoms: {} };
@@ -12,6 +12,7 @@
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const SOME = 5; // with fewer hits, places with half of the words follow
   const ASKED = 4; // times as much counts a symptom where somebody asks why
+  const SIDE = 0.7; // as much counts what is found on a side road
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
   // Both spellings of a word are one: normalise, normalize.
@@ -70,8 +71,8 @@
     title: sections[0][2],
     low: lower(sections[0][2]),
     name: lower(sections[0][2]).replace(/^\d+ |[:：].*/g, ""),
-    sections: sections.map(([anchor, level, title, text, bold]) => ({
-      anchor, level, title, text,
+    sections: sections.map(([anchor, level, title, text, bold, side]) => ({
+      anchor, level, title, text, side,
       low: [title, text, bold].map(lower),
       // What else a symptom is called, and the errors that come with it: not shown.
       asked: lower((/symptoms$/.test(page) && WORDS.asked[anchor]) || ""),
@@ -132,7 +133,7 @@
     else if (phrase(text)) sum += 20;
     if (page.name === query && section.level === 1) sum += 100; // a chapter of that name
     if (title.replace(/^the /, "") === stems(query)[0] && page.page.startsWith("chapters/")) sum += 60;
-    return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1);
+    return sum * page.weight * (LESS.test(section.anchor) ? 0.5 : 1) * (section.side ? SIDE : 1);
   };
 
   // How many letters are missing, added, other or exchanged with the next.
@@ -414,6 +415,7 @@
   const item = (hit) => {
     const { section, wanted } = hit, item = document.createElement("li");
     mark(add(item, "a", { href: address(hit) }), section.level > 1 ? section.title : (WORDS.asks[hit.page.page] ?? WORDS.opening), wanted);
+    if (section.side) add(item, "small", { textContent: WORDS.side });
     // Where the title has the word, prose says more than a row of a table with it.
     const told = wanted.some((term) => places(section.low[0], term).length) && prose(section.text).join("\n");
     mark(add(item, "p"), section.quantity ? around(section.text, [], 2 * EXCERPT) : excerpt(told || section.text, wanted), wanted);
@@ -497,6 +499,7 @@
           mark(add(link, "small"), hit.page.title, wanted);
         else if (WORDS.asks[hit.page.page])
           add(link, "small", { textContent: WORDS.asks[hit.page.page] });
+        if (hit.section.side) add(link, "small", { textContent: ` · ${WORDS.side}` });
         if (hit.section.quantity) add(link, "span", { textContent: around(hit.section.text, [], EXCERPT) });
         else if (!link.querySelector("mark"))
           mark(add(link, "span"), excerpt(hit.section.text, wanted, LINE), wanted);

@@ -4,7 +4,9 @@ Tags of code cells: ``setup`` (imports and seeds), ``picture`` (only draws), ``c
 (asserts; its first line says what agrees with what). The metadata ``holds`` of a code
 cell lists the labelled equations that it asserts. A pair of prose cells tagged
 ``predict`` is a question and a list of choices, ``predict: K`` the right one from 0;
-the output of the next code cell answers it. The site folds and blurs accordingly.
+the output of the next code cell answers it. A pair tagged ``side`` begins a side road:
+its heading, and one paragraph, the line, which says what is found there. It reaches to
+the next heading of its level. The site folds and blurs accordingly.
 """
 
 import re
@@ -16,6 +18,8 @@ from coursebook.languages import LANGUAGES, SOURCE
 LABEL = re.compile(r"\$\$[ \t]*\((eq-[\w-]+)\)")
 CHOICE = re.compile(r"^[-*+][ \t]+", re.M)
 CHOICES = range(2, 5)
+BLOCK = re.compile(r"[#>|<]|```|:::|\$\$|(?:[-*+]|\d+\.)[ \t]")  # no paragraph
+LINK = re.compile(r"\]\(|\{[\w:-]+\}`|<a ")
 
 
 def labels(notebook: dict) -> list[str]:
@@ -35,6 +39,24 @@ def unheld(notebook: dict) -> list[str]:
     return [label for label in labels(notebook) if label not in held]
 
 
+def side_problem(text: str) -> str:
+    r"""Return what is wrong with a cell tagged ``side``, or "".
+
+    >>> side_problem("## A detail\n\nIt is small."), side_problem("## A detail")
+    ('', 'has no line: one paragraph under its heading says what is found there')
+    """
+    head, _, rest = text.strip().partition("\n")
+    if not pages.headings(head):
+        return "does not begin with its heading: split the cell"
+    if not rest.strip():
+        return "has no line: one paragraph under its heading says what is found there"
+    if "\n\n" in rest.strip() or BLOCK.match(rest.strip()):
+        return "is more than a heading and one paragraph: split the cell"
+    if LINK.search(rest):
+        return "has a link in its line, which is clicked to open the side: say it below"
+    return ""
+
+
 def problems(notebook: dict) -> Iterator[str]:
     """Yield what is wrong with a notebook's marks, each with its cell."""
     known = labels(notebook)
@@ -49,6 +71,11 @@ def problems(notebook: dict) -> Iterator[str]:
                 yield f"{place} holds {label!r}, which labels no equation here"
         if "checked" in pages.tags(cell) and not text.startswith("# "):
             yield f"{place} is checked: its first line is a comment that says what"
+        if "side" in pages.tags(cell):
+            if "predict" in pages.tags(cell):
+                yield f"{place} is a side and a prediction: make it two cells"
+            elif what := side_problem(text):
+                yield f"{place} is tagged side and {what}"
         if "predict" in pages.tags(cell):
             right, count = cell["metadata"].get("predict"), len(CHOICE.findall(text))
             if count not in CHOICES:
@@ -66,5 +93,19 @@ def problems(notebook: dict) -> Iterator[str]:
         ]
         for lang in LANGUAGES
     }
+    yield from uneven_sides(notebook)
     if any(answers != right[SOURCE] for answers in right.values()):
         yield f"the right choices differ between languages: {right}"
+
+
+def uneven_sides(notebook: dict) -> Iterator[str]:
+    """Yield the sides that lack the tag in one language."""
+    sides = {lang: [] for lang in LANGUAGES}
+    for n, cell in enumerate(notebook["cells"], 1):
+        if pages.language_of(cell) in sides:
+            place = f"cell {n} ({cell.get('id', 'no id')})"
+            sides[pages.language_of(cell)].append((place, "side" in pages.tags(cell)))
+    for pair in zip(*sides.values(), strict=False):
+        if len({tagged for _, tagged in pair}) > 1:
+            here = next(place for place, tagged in pair if tagged)
+            yield f"{here} is tagged side, its partner is not: tag both"

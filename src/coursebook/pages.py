@@ -130,7 +130,21 @@ def one_language(notebook: dict, lang: str, *, keep_places: bool = False) -> dic
                 cell["metadata"]["tags"] = with_tag(cell, "remove-cell")
             cells.append(cell | {"source": ""} | empty)
     out["cells"] = cells
-    return out
+    return fold_sides(out)
+
+
+def fold_sides(notebook: dict) -> dict:
+    """Fold the side roads of a notebook of one language, for JupyterLab and Colab.
+
+    In one of several languages a heading is followed by its partner of the same level.
+    """
+    headed = [cell for cell in notebook["cells"] if "side" in tags(cell)]
+    for cell in headed:
+        cell["metadata"] |= {"jp-MarkdownHeadingCollapsed": True, "id": cell.get("id")}
+    if headed:
+        folded = {"collapsed_sections": [cell.get("id") for cell in headed]}
+        notebook["metadata"] = notebook.get("metadata", {}) | {"colab": folded}
+    return notebook
 
 
 def is_solution(cell: dict) -> bool:
@@ -206,18 +220,30 @@ def slug(heading: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
 
 
-def headings(markdown: str) -> list[tuple[int, str]]:
-    """Return (level, text) of every heading outside code fences."""
-    found, fence = [], None
+def parted(markdown: str) -> list[tuple[int, str, str]]:
+    r"""Return (level, heading, what follows it) in order; first what precedes them.
+
+    >>> parted("a\n\n## B\n\nb")
+    [(0, '', 'a\n'), (2, 'B', '\nb')]
+    """
+    found, fence = [(0, "", [])], None
     for line in markdown.splitlines():
         mark = _FENCE.match(line)
+        title = None if fence or mark else _HEADING.match(line)
         if mark and fence is None:
             fence = mark.group(1)
         elif mark and line.strip().startswith(fence) and not mark.group(2).strip():
             fence = None
-        elif fence is None and (title := _HEADING.match(line)):
-            found.append((len(title.group(1)), title.group(2)))
-    return found
+        if title:
+            found.append((len(title.group(1)), title.group(2), []))
+        else:
+            found[-1][2].append(line)
+    return [(level, title, "\n".join(lines)) for level, title, lines in found]
+
+
+def headings(markdown: str) -> list[tuple[int, str]]:
+    """Return (level, text) of every heading outside code fences."""
+    return [(level, title) for level, title, _ in parted(markdown)[1:]]
 
 
 def slugs(titles: list[str]) -> list[str]:
