@@ -15,6 +15,7 @@ from coursebook.languages import SOURCE, pick
 from coursebook.pages import chapter_number, headings, pieces, slug, slugs
 
 SOURCES = Path(__file__).parents[1] / "sources.yml"
+SORTING = SOURCES.parent / "sorting.ipynb"
 HEAD = "笔记里讲的/本书在哪里讲/改正 | In the note/Taught in/Corrected"
 ROOM = "[{}](errata.md#{})"
 
@@ -41,19 +42,21 @@ def sections(notebook: dict, lang: str) -> dict[str, str]:
 def link(place: str, chapters: dict[int, Path], lang: str) -> str:
     """A link to a section: ``03 why-b-s-keeps-the-mean``, or to a chapter: ``15``.
 
+    ``sorting a-wrong-ratio`` is a section of the page on the second task.
+
     Raises:
         ValueError: a chapter or an anchor that does not exist.
     """
     number, _, anchor = str(place).partition(" ")
-    path = chapters.get(int(number))
+    path = SORTING if number == "sorting" else chapters.get(int(number))
     if path is None:
         raise ValueError(f"book/sources.yml: {place}: no chapter {number}")
     found = sections(json.loads(path.read_text(encoding="utf-8")), lang)
     if anchor and anchor not in found:
         raise ValueError(f"book/sources.yml: {place}: no such section in {path.name}")
     title = found[anchor] if anchor else next(iter(found.values()))
-    to = f"../chapters/{path.name}" + (f"#{anchor}" if anchor else "")
-    return f"[{int(number)} · {title}]({to})"
+    to = f"../{path.parent.name}/{path.name}" + (f"#{anchor}" if anchor else "")
+    return f"[{title}]({to})" if path == SORTING else f"[{int(number)} · {title}]({to})"
 
 
 class SourcesTables(Generated):
