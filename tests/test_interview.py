@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 from course import plan
-from interview_page import LEVELS, InterviewBank, questions
+from interview_page import (
+    BANK,
+    LEVELS,
+    SIDE,
+    TONIGHT,
+    WORDS,
+    InterviewBank,
+    questions,
+)
 
+from coursebook.data import load
+from coursebook.languages import pick
 from coursebook.pages import chapter_number
 
 ROOT = Path(__file__).parents[1]
@@ -82,18 +92,42 @@ class Bank(InterviewBank):
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_bank_says_a_level_once_and_the_chapter_of_every_question(lang):
-    sections = Bank().markdown(lang).split("## ")[1:]
+    first, *sections = Bank().markdown(lang).split("## ")[1:]
+    assert first.startswith(pick(TONIGHT, lang)) and first.count("<details") == 10
     assert [section[:2] for section in sections] == [*LEVELS]
     names = {row["number"]: row[lang] for row in plan(ROOT)}
-    for section in sections:
+    for section in (first, *sections):
         found = re.findall(
             r'data-chapter="(\d+)".*?<summary><span>(.*?)</span> <small>(.*?)</small>',
             section,
         )
-        assert len(found) == section.count("<details") > 20
+        assert len(found) == section.count("<details")
         for number, question, tag in found:
             assert not re.match(r"L\d", question)
-            assert tag == f"{number} {names[int(number)]}"
+            where, _, side = tag.partition(" · ")
+            assert where == f"{number} {names[int(number)]}"
+            assert side in ("", pick(WORDS["side"], lang))
     every = sum(len(asked(path, lang)) for path in CHAPTERS)
-    assert every == sum(section.count("<details") for section in sections)
+    assert every == sum(s.count("<details") for s in (first, *sections))
     assert {chapter_number(path.name) for path in CHAPTERS} <= {*names}
+
+
+def test_what_comes_first_are_questions_of_the_bank_and_each_stands_once():
+    order = load(BANK)
+    keys = [key for key, *_ in Bank().asked("en")]
+    listed = [*order["tonight"], *order["first"]]
+    assert not {*listed} - {*keys}
+    assert len({*listed}) == len(listed) and len(order["tonight"]) == 10
+    levels = {key: level for key, level, _ in Bank().asked("en")}
+    assert {levels[key] for key in order["tonight"]} == {"L1"}
+    assert {levels[key] for key in order["first"]} == {*LEVELS}
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_an_answer_that_needs_a_side_says_so_in_each_language_and_is_no_l1(path):
+    pairs = zip(asked(path, "en"), asked(path, "zh"), strict=True)
+    for (level, question, answer), (*_, chinese) in pairs:
+        needs = bool(SIDE.match(answer))
+        first = chinese.strip().split("\n")[0]
+        assert needs == bool(re.match(r"\W*(?:需要|要先读)选读", first)), question
+        assert not (needs and level == "L1"), question

@@ -1,21 +1,29 @@
 """The interview bank: every ``<details class="qa">`` of the chapters, by level.
 
-A reader filters by level and chapter, draws a question at random, and marks what he
-knew; ``bank.js`` does that, and without it the bank is a list.
+What to prepare first comes first, as ``book/bank.yml`` says; its ten for one evening
+are a section of their own. Where an answer begins with the side road that it needs, the
+question says so. A reader filters by level, chapter and road, draws a question at
+random, and marks what he knew; ``bank.js`` does that, and without it the bank is a list.
 """
 
 import json
 import re
+from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 from course import plan
 from docutils import nodes
 from generated import Generated
 from sphinx.application import Sphinx
 
+from coursebook.data import load
 from coursebook.languages import SOURCE, pick
 from coursebook.pages import chapter_number, pieces, slug
 
+BANK = Path(__file__).parents[1] / "bank.yml"
+TONIGHT = "今晚先看这十道 | Ten for tonight"
+SIDE = re.compile(r"\W*Needs the side ")  # an answer that the main road does not give
 QUESTION = re.compile(
     r'<details class="qa" data-level="(L\d)">\s*'
     r"<summary>(.*?)</summary>(.*?)</details>",
@@ -34,6 +42,8 @@ WORDS = {
     "random": "随机一题 | Random question",
     "knew": "我答上了 | I knew it",
     "forget": "再问我一次 | Ask me again",
+    "side": "选读 | side road",
+    "road": "只看必读答得出的 | Only what the main road answers",
     "score": "答上 {} / {} | knew {} of {}",
 }
 
@@ -54,29 +64,61 @@ def moved(text: str, chapter: str) -> str:
     return re.sub(r"\]\((\d\d_\w+\.ipynb)", r"](../chapters/\1", text)
 
 
+def ordered(keys: list[str], first: list[str]) -> list[str]:
+    """Return keys with those to prepare first before the others.
+
+    >>> ordered(["a", "b", "c"], ["c", "x"])
+    ['c', 'a', 'b']
+    """
+    return [
+        *(key for key in first if key in keys),
+        *(k for k in keys if k not in first),
+    ]
+
+
 class InterviewBank(Generated):
     """The questions of all chapters with folded answers, each with its chapter."""
 
-    def markdown(self, lang: str) -> str:
+    def asked(self, lang: str) -> Iterator[tuple[str, str, str]]:
+        """Yield (key, level, folded question) of every question, in reading order."""
         names = {row["number"]: escape(row[lang]) for row in plan(self.root)}
-        bank: dict[str, list[str]] = {level: [] for level in LEVELS}
         for path in self.chapters():
             notebook = json.loads(path.read_text(encoding="utf-8"))
-            number, english = chapter_number(path.name), questions(notebook, SOURCE)
-            for n, (level, question, answer) in enumerate(questions(notebook, lang)):
-                key = f"{number}-{slug(english[n][1])[:60]}" if n < len(english) else n
-                bank[level].append(
+            number = chapter_number(path.name)
+            both = zip(
+                questions(notebook, SOURCE), questions(notebook, lang), strict=True
+            )
+            for (_, english, answered), (level, question, answer) in both:
+                key = f"{number}-{slug(english)[:60]}"
+                side, tag = SIDE.match(answered), f"{number} {names[number]}"
+                tag += f" · {pick(WORDS['side'], lang)}" if side else ""
+                yield (
+                    key,
+                    level,
                     f'<details class="qa" data-level="{level}" '
-                    f'data-chapter="{number}" data-key="{key}" id="q-{key}">'
+                    f'data-chapter="{number}" data-key="{key}"'
+                    f"{' data-side' if side else ''} "
+                    f'id="q-{key}">'
                     f"<summary><span>{question.removeprefix(f'{level} · ')}</span> "
-                    f"<small>{number} {names[number]}</small></summary>\n\n"
+                    f"<small>{tag}</small></summary>\n\n"
                     f"{moved(answer, path.name).strip()}\n\n"
-                    f"→ [](../chapters/{path.name})\n\n</details>\n"
+                    f"→ [](../chapters/{path.name})\n\n</details>\n",
                 )
+
+    def markdown(self, lang: str) -> str:
+        said = {key: (level, folded) for key, level, folded in self.asked(lang)}
+        order = load(BANK)
+        tonight = [key for key in order["tonight"] if key in said]
+        sections = {TONIGHT: tonight}
+        for level, title in LEVELS.items():
+            keys = [
+                k for k, (of, _) in said.items() if of == level and k not in tonight
+            ]
+            sections[title] = ordered(keys, order["first"])
         return "\n".join(
-            f"## {pick(title, lang)}\n\n" + "\n".join(bank[level])
-            for level, title in LEVELS.items()
-            if bank[level]
+            f"## {pick(title, lang)}\n\n" + "\n".join(said[key][1] for key in keys)
+            for title, keys in sections.items()
+            if keys
         )
 
 
@@ -106,6 +148,7 @@ class BankTools(Generated):
             f'<label>{words["chapter"]} <select id="bank-chapter">{options}</select>'
             "</label>"
             f'<label><input type="checkbox" id="bank-open"> {words["open"]}</label>'
+            f'<label><input type="checkbox" id="bank-road"> {words["road"]}</label>'
             f'<button type="button" id="bank-random">{words["random"]}</button>'
             '<p role="status"></p></div>'
             '<script src="../_static/bank.js" defer></script>'

@@ -1,9 +1,10 @@
 "use strict";
-// The interview bank: filter by level and chapter, a random question, what was known.
+// The interview bank: filter by level, chapter and road, a random question, what was known.
 (() => {
   const bank = document.querySelector(".bank"), says = bank.querySelector("[role=status]");
   const questions = [...document.querySelectorAll("details.qa")];
   const chapter = bank.querySelector("#bank-chapter"), open = bank.querySelector("#bank-open");
+  const road = bank.querySelector("#bank-road");
   const known = (question) => {
     try { return localStorage.getItem(`knew ${question.dataset.key}`) !== null; } catch { return false; }
   };
@@ -16,7 +17,8 @@
   const show = () => {
     const level = bank.querySelector("[name=bank-level]:checked").value;
     const wanted = questions.filter(({ dataset }) =>
-      (!level || dataset.level === level) && (!chapter.value || dataset.chapter === chapter.value));
+      (!level || dataset.level === level) && (!chapter.value || dataset.chapter === chapter.value) &&
+      !(road.checked && "side" in dataset));
     for (const question of questions) {
       question.hidden = !wanted.includes(question) || (open.checked && known(question));
       question.classList.toggle("known", known(question));
