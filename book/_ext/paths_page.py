@@ -341,7 +341,8 @@ def data(book: Book) -> dict:
 
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write ``_static/path-data.js``."""
-    if error or app.builder.format != "html" or not PATHS.exists():
+    here = Path(app.srcdir, "book", PATHS.name).exists()
+    if error or app.builder.format != "html" or not here:
         return
     said = json.dumps(data(of(app, app.config.edition)), ensure_ascii=False)
     file = Path(app.outdir, "_static", "path-data.js")
