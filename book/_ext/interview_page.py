@@ -2,8 +2,8 @@
 
 What to prepare first comes first, as ``book/bank.yml`` says; its ten for one evening
 are a section of their own. Where an answer begins with the side road that it needs, the
-question says so. A reader filters by level, chapter and road, draws a question at
-random, and marks what he knew; ``bank.js`` does that, and without it the bank is a list.
+question says so. A reader filters by level, chapter and road, draws a question, and
+marks what he knew; ``bank.js`` does that, and without it the bank is a list.
 """
 
 import json
