@@ -3,64 +3,8 @@
 import pytest
 import torch
 
-from tokencredit.figures import episode, explore, keep_groups, memory, turn_masks
+from tokencredit.figures import episode, explore, keep_groups, memory
 from tokencredit.world.games import make
-
-
-@pytest.mark.parametrize("unit", turn_masks.UNITS)
-def test_only_discounting_every_token_makes_credit_depend_on_the_tool(unit):
-    short, *longer = (turn_masks.credit(unit, 0.9, 0.7, n)[0] for n in turn_masks.TOOL)
-    depends = [first != pytest.approx(short) for first in longer]
-    assert depends == [unit == "t"] * len(longer)
-
-
-def test_credit_over_three_turns_is_what_hand_arithmetic_gives():
-    assert turn_masks.credit("m", 0.9, 1.0, 4) == pytest.approx(
-        [0.9**k for k in range(8, -1, -1)]
-    )
-    gaps = [14, 13, 12, 7, 6, 5, 2, 1, 0]  # 4 words of the tool, then 2
-    assert turn_masks.credit("t", 0.9, 1.0, 4) == pytest.approx([0.9**k for k in gaps])
-    assert turn_masks.credit("k", 1.0, 0.5, 4) == [0.25] * 3 + [0.5] * 3 + [1.0] * 3
-    assert turn_masks.credit("k", 0.9, 0.5, 4)[:3] == pytest.approx(
-        [0.25 * 0.9**k for k in (2, 1, 0)]
-    )
-
-
-def tokens(state):
-    """The chips of `turn_masks` in a state as sets of their classes."""
-    tree = explore("turn_masks").tree("en", state)
-    found = [set(e.get("class", "").split()) for e in tree.iter()]
-    return [names for names in found if "ex-chip" in names and "plain" not in names]
-
-
-def test_a_mask_shifted_by_one_trains_three_wrong_tokens_and_misses_three():
-    for tool in turn_masks.TOOL:
-        state = {"unit": "m", "tool": tool, "gamma": 0.9}
-        for shift, count in ((0, 0), (1, 3)):
-            wrong, lost = turn_masks.faults(tool, shift)
-            assert (len(wrong), len(lost)) == (count, count)
-            drawn = tokens(state | {"shift": shift})
-            other = [not names.isdisjoint({"env", "prompt"}) for names in drawn]
-            assert len(drawn) == sum(turn_masks.pieces(tool))
-            assert sum("on" in names for names in drawn) == 9
-            assert wrong == [
-                k for k, names in enumerate(drawn) if other[k] and "on" in names
-            ]
-            assert lost == [
-                k for k, names in enumerate(drawn) if not other[k] and "on" not in names
-            ]
-
-
-def test_the_figure_prints_the_credit_of_each_turns_first_token():
-    figure = explore("turn_masks")
-    for unit, gamma, wanted in (
-        ("m", 0.9, [0.9**8, 0.9**5, 0.9**2]),
-        ("k", 0.7, [0.49, 0.7, 1.0]),
-    ):
-        tree = figure.tree("en", {"unit": unit, "tool": 6, "gamma": gamma, "shift": 0})
-        ends = [e[0].text for e in tree.iter() if e.get("class") == "ex-end"]
-        assert ends[0] is None or ends[0] == ""
-        assert [float(end) for end in ends[1:]] == pytest.approx(wanted, abs=5e-3)
 
 
 def test_memory_is_counted_as_the_paper_of_zero_counts_it():

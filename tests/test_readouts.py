@@ -1102,22 +1102,6 @@ READOUTS = [
         "of them not sampled 23",
         "actions / divisor 12 / 35",
     ),
-    # steps to the last action token: 2 + 6 + 3 + 2 + 3 = 16, then 7, then 2
-    (
-        "turn_masks",
-        {},
-        "turn 1 0.19 credit",
-        "turn 2 0.48 credit",
-        "turn 3 0.81 credit",
-    ),
-    # two turns, one, none
-    (
-        "turn_masks",
-        {"unit": "k", "gamma": 0.7},
-        "turn 1 0.49 credit",
-        "turn 2 0.70 credit",
-        "turn 3 1.00 credit",
-    ),
     ("two_humps", {}, *two_humps(10, 2)),
     ("two_humps", {"centre": 16, "width": 12}, *two_humps(16, 12)),
     # (.65 − 1)² < (.5 − 1)²: constant; .65 − 1; from .5 to 1.5
