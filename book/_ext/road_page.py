@@ -90,7 +90,9 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
     known = lasts(app, page)
     for line in [*doctree.findall(side_line)]:
         section = line.parent
-        below = minutes.under([*known.values()], known[section["ids"][0]])
+        if (one := known.get(section["ids"][0])) is None:
+            continue  # a heading lacks its partner: `editions` says so
+        below = minutes.under([*known.values()], one)
         section["classes"].append("side")
         line["minutes"] = whole(below)
         line["words"] = [
@@ -134,7 +136,9 @@ def mark_contents(
     def marked(kind: str = "html"):
         listed = made(kind)
         for link in listed.select("a.nav-link") if listed else ():
-            one = known[link["href"].removeprefix("#")]
+            one = known.get(link["href"].removeprefix("#"))
+            if one is None:
+                continue  # a heading lacks its partner: `editions` says so
             below = minutes.under([*known.values()], one)
             if one.heads:
                 link.parent["class"].append("side")
