@@ -2,19 +2,26 @@
 
 A file holds the Markdown of its chapter's section in each language: how libraries name,
 default and bend what the chapter derives. Its anchor is ``wild-`` and the chapter's two
-digits, so that chapters link to it whatever they are called.
+digits, so that chapters link to it whatever they are called. From the same tables the
+page collects what each library does, whether it heads a column or a row, and beside it
+stand the keys of its logs, from ``src/symptoms/``.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
+import log_keys
 from course import plan
 from docutils import nodes
-from generated import Generated
+from generated import Generated, table
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from coursebook.data import load
+from coursebook.languages import SOURCE, pick
 from coursebook.pages import chapter_number
 
 PAGE = "book/wild"
@@ -24,12 +31,126 @@ TAUGHT = {
     "zh": "讲它的是[第 {} 章](../chapters/{})。",
     "en": "Taught in [chapter {}](../chapters/{}).",
 }
+LIBRARIES = (  # as the heads of tables begin
+    "verl",
+    "TRL",
+    "OpenRLHF",
+    "AReaL",
+    "slime",
+    "NeMo RL",
+    "SkyRL",
+    "prime-rl",
+    "ms-swift",
+    "RAGEN",
+    "stable-baselines3",
+    "cleanrl",
+)
+NOTHING = {"", "—", "none", "none found"}  # in an English table
+BY = "一个库，所有的章 | One library, all chapters"
+HEAD = "讲什么/这个库/章 | What/In this library/Chapter"
+COUNTS = "{}：{} 处写法，{} 个日志键 | {}: {} settings, {} log keys"
+KEYS = "日志里的键 | Keys of its log"
+KEY_HEAD = "量/键 | Quantity/Key"
+CELLS = re.compile(r"(?<!\\)\|")
 
 
 def told(number: int, lang: str) -> str:
     """Return what is told of a chapter, or nothing."""
     file = WILD / f"{number:02}.yml"
     return load(file)[lang].strip() if file.exists() else ""
+
+
+def tables(text: str) -> Iterator[list[list[str]]]:
+    """Yield the rows of every table, its head first.
+
+    >>> [*tables("a\\n\\n| | verl |\\n|---|---|\\n| mask | `m` |\\n\\nb")]
+    [[['', 'verl'], ['mask', '`m`']]]
+    """
+    for lines in re.findall(r"(?:^\|.*\n?)+", text, re.M):
+        rows = [
+            [cell.strip() for cell in CELLS.split(line.strip())[1:-1]]
+            for line in lines.splitlines()
+        ]
+        yield [rows[0], *rows[2:]]
+
+
+def library(cell: str) -> str | None:
+    """Return the library that a head names, whatever its version.
+
+    >>> library("TRL 1.16 (GRPO)"), library("the truth")
+    ('TRL', None)
+    """
+    words = cell.replace("`", "")
+    return next((n for n in LIBRARIES if re.match(rf"{n}(?![\w-])", words)), None)
+
+
+def settings(lang: str) -> dict[str, list[tuple[int, str, str]]]:
+    """Return (chapter, what, how) of every library, from the tables of all chapters."""
+    found = defaultdict(list)
+    for file in sorted(WILD.glob("[0-9]*.yml")):
+        number = int(file.stem)
+        pairs = zip(
+            tables(told(number, SOURCE)), tables(told(number, lang)), strict=True
+        )
+        for (tops, *english), (head, *rows) in pairs:
+            for said, row in zip(english, rows, strict=True):
+                cells = zip(tops[1:], said[1:], head[1:], row[1:], strict=True)
+                for top, none, what, cell in cells:
+                    if none.lower() in NOTHING:
+                        continue
+                    if name := library(top):
+                        found[name].append((number, row[0], cell))
+                    elif name := library(said[0]):
+                        found[name].append((number, what, cell))
+    return found
+
+
+def keys(name: str, lang: str) -> list[list[str]]:
+    """Return (quantity, its keys) of a library's logs today."""
+    rows = []
+    for quantity, logged in log_keys.by_quantity().items():
+        of = [row for row in logged if log_keys.library(row["library"]) == name]
+        if of:
+            said = escape(log_keys.data("quantities")[quantity][lang])
+            listed = " ".join(f"`{row['key']}`" for row in of)
+            link = f'<a href="symptoms.html#key-{quantity}">{said}</a>'
+            rows.append([link, listed])
+    return rows
+
+
+class WildLibraries(Generated):
+    """What each library does in all chapters, and the keys of its log."""
+
+    def markdown(self, lang: str) -> str:
+        chapters = {chapter_number(path.name): path.name for path in self.chapters()}
+        found, text = settings(lang), [f"## {pick(BY, lang)}", ""]
+        for name in LIBRARIES:
+            logged = keys(name, lang)
+            rows = [
+                [what, how, f"[{n}](../chapters/{chapters[n]})"]
+                for n, what, how in found[name]
+                if n in chapters
+            ]
+            if not rows and not logged:
+                continue
+            count = sum(cells.count("`") // 2 for _, cells in logged)
+            said = escape(pick(COUNTS, lang).format(name, len(rows), count))
+            slug = re.sub(r"\W+", "-", name.lower())
+            text += [f'<details class="more" id="library-{slug}">']
+            text += [f"<summary>{said}</summary>", ""]
+            if rows:
+                text += [table(pick(HEAD, lang).split("/"), rows), ""]
+            if logged:
+                text += [f"**{pick(KEYS, lang)}**", ""]
+                text += [table(pick(KEY_HEAD, lang).split("/"), logged), ""]
+            text += ["</details>", ""]
+        return "\n".join(text)
+
+    def made(self) -> list[nodes.Node]:
+        """Return the list; it depends on every chapter's file and on the keys."""
+        for file in [*WILD.glob("*.yml"), *log_keys.DATA.glob("*.yml")]:
+            self.depends_on(file)
+        return super().made()
 
 
 class WildChapters(Generated):
@@ -73,6 +194,7 @@ class WildAnchors(SphinxTransform):
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_directive("wild-libraries", WildLibraries)
     app.add_directive("wild-chapters", WildChapters)
     app.add_transform(WildAnchors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
