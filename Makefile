@@ -7,7 +7,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WHICH  ?= not slow
 
-.PHONY: help book site test test-all check cpus pdf epub pages bench engines engines-verl \
+.PHONY: help book site test test-all check cpus pdf epub slides text deck offline pages \
+        bench engines engines-verl \
         python new-chapter exit-door browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -58,6 +59,18 @@ pdf: $(READY) browser  ## print each built edition as a PDF into _build/site
 
 epub: $(READY) browser  ## bind each built edition as an EPUB into _build/site
 	$(BIN)/python book/epub.py
+
+slides: $(READY) browser  ## print the slides of every chapter from the built site
+	$(BIN)/python -m takeaway.slides
+
+text: $(READY)  ## every page of the built site as Markdown, llms.txt, data as JSON
+	$(BIN)/python -m takeaway.text
+
+deck: $(READY)  ## cards for Anki from the built site, a deck a language
+	$(BIN)/python -m takeaway.deck
+
+offline: site pdf epub slides text deck  ## one archive that opens without a network
+	$(BIN)/python -m zipfile -c _build/token-credit.zip _build/site/
 
 pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 	$(BIN)/python book/measure.py
