@@ -3,7 +3,7 @@
 from torch import tensor
 
 ARROW = "weight"
-SHOWN = "08_grpo.ipynb#the-bug"
+SHOWN = "../book/sorting.ipynb#a-wrong-ratio"
 WORDS = {
     "zh": {
         "purpose": "重要性采样比率",

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 ARROW = "reward"
-SHOWN = "08_grpo.ipynb#the-bug"
+SHOWN = "../book/sorting.ipynb#a-wrong-ratio"
 WORDS = {
     "zh": {
         "purpose": "参考模型",
