@@ -5,6 +5,8 @@ python -m tokencredit homework make all --lang en --out DIR --start 2026-09-07
 python -m tokencredit homework verify all
 python -m tokencredit homework grade 5 SUBMISSIONS --out DIR [--lang zh] [--jobs 4]
 python -m tokencredit homework report DIR --lang en
+python -m tokencredit homework gradebook DIR EXPORT.csv [--column WORDS]
+python -m tokencredit homework similar 5 SUBMISSIONS
 """
 
 import argparse
@@ -15,7 +17,7 @@ from homework.words import SPOKEN
 
 
 def add_actions(parser: argparse.ArgumentParser) -> None:
-    """Add ``make``, ``verify``, ``grade`` and ``report`` to a command line."""
+    """Add the actions, ``make`` to ``similar``, to a command line."""
     actions = parser.add_subparsers(dest="action", required=True)
     making = actions.add_parser("make", help="write the student's notebook")
     making.add_argument("chapter", help="a chapter's notebook, its number, or all")
@@ -83,6 +85,21 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     reporting.add_argument("results", type=Path, help="what grade wrote")
     reporting.add_argument("--lang", choices=SPOKEN, required=True)
     reporting.set_defaults(run=said("report"))
+    booking = actions.add_parser(
+        "gradebook", help="fill the marks into what Canvas or Moodle exported"
+    )
+    booking.add_argument("results", type=Path, help="what grade wrote")
+    booking.add_argument("export", type=Path, help="gradebook or grading worksheet")
+    booking.add_argument(
+        "--column", default="", metavar="WORDS", help="of Canvas: the assignment's name"
+    )
+    booking.set_defaults(run=said("gradebook"))
+    comparing = actions.add_parser(
+        "similar", help="list answers that are much alike: a hint, not a verdict"
+    )
+    comparing.add_argument("chapter", help="a chapter's notebook or its number")
+    comparing.add_argument("submissions", type=Path)
+    comparing.set_defaults(run=said("similar"))
 
 
 def said(action: str):

@@ -12,11 +12,13 @@ from tqdm import tqdm
 
 from coursebook.languages import pick
 from coursebook.pages import NotebookError, language_of, read_notebook
+from homework.gradebook import fill
 from homework.intake import CLASS, names_in, submissions, unpack
 from homework.page import page
 from homework.progress import Log, results_of
 from homework.report import save, write_feedback, write_grades
 from homework.schedule import as_calendar, as_table, schedule
+from homework.similar import alike
 from homework.source import (
     Homework,
     add_private,
@@ -239,4 +241,42 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
-ACTIONS = {"make": make, "verify": verify_all, "grade": grade, "report": report}
+def gradebook(args: argparse.Namespace) -> int:
+    """Fill a platform's export; 1 where somebody is in one of the two lists only."""
+    rows = results_of(args.results)
+    files, missing = fill(rows, args.results, args.export, args.column)
+    for line in missing:
+        print(f"homework gradebook: {line}", file=sys.stderr)
+    print(*files, sep="\n")
+    return 1 if missing else 0
+
+
+def similar(args: argparse.Namespace) -> int:
+    """Print pairs of answers that are much alike."""
+    from homework.grading import answers_of  # torch
+
+    homework = read_homework(find_chapter(args.chapter))
+    given = args.submissions
+    if not given.exists():
+        raise NotebookError(f"no folder and no zip {given}")
+    with tempfile.TemporaryDirectory(prefix="export-") as folder:
+        if not given.is_dir():
+            opened_export(given, Path(folder))
+        found, _ = submissions(given if given.is_dir() else Path(folder), Path())
+        if not found:
+            raise NotebookError(f"no submission in {given}")
+        said = {one.student: answers_of(one, homework) for one in found}
+    published = {exercise.id: exercise.solution for exercise in homework.exercises}
+    for pair in alike(said, published):
+        print(f"{pair.share:5.0%}  {pair.exercise:26} {pair.first}  {pair.second}")
+    return 0
+
+
+ACTIONS = {
+    "make": make,
+    "verify": verify_all,
+    "grade": grade,
+    "report": report,
+    "gradebook": gradebook,
+    "similar": similar,
+}

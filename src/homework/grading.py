@@ -590,6 +590,22 @@ def grade_student(
     return result
 
 
+def answers_of(submission: Submission, homework: Homework) -> dict[str, str]:
+    """A student's code for each exercise; nothing of what cannot be read."""
+    result = blank(submission, homework)
+    try:
+        with tempfile.TemporaryDirectory(prefix="unpacked-") as space:
+            notebook = pick(submission, homework, Path(space), result)
+    except NotebookError:
+        return {}
+    cells = notebook["cells"] if notebook else []
+    places = answer_cells(notebook, homework) if notebook else {}
+    return {
+        exercise: plain(cells[where[-1]]["source"])
+        for exercise, where in places.items()
+    }
+
+
 @contextlib.contextmanager
 def opened(
     homework: Homework, hidden: list, seconds: float, folder: Path | str
