@@ -2,6 +2,7 @@
 predictions, equations with a check, links into the playground; and what a site shows
 once it has an address and a repository."""
 
+import re
 import struct
 import time
 
@@ -142,17 +143,19 @@ def test_an_output_is_covered_until_a_choice_is_made_and_the_choice_is_kept(
         covers(page, True, True)
 
 
-def test_the_paragraph_that_says_the_answer_is_covered_with_it(built, page):
+def test_an_answer_covers_its_output_and_the_paragraph_after_it_and_no_more(
+    built, page
+):
     page.goto(address(built))
     page.add_style_tag(content="* { transition: none !important }")
-    words = ("It is one.", "It is not two.")
-    said = [page.locator("article :is(p, ul)", has_text=text).first for text in words]
-    assert all(one.evaluate(COVERED) for one in said)
-    later = page.locator("article p", has_text="something else")
-    assert not later.evaluate(COVERED), "new code ends what tells the answer"
+    said = page.locator("article p", has_text="It is one.").first
+    assert said.evaluate(COVERED)
+    for text in ("It is not two.", "something else"):
+        later = page.locator("article :is(p, ul)", has_text=text).first
+        assert not later.evaluate(COVERED), text
     assert not page.locator(".tag_checked[id^=holds]").evaluate(COVERED)
     page.click(".predict-choice >> text=two")
-    assert not any(one.evaluate(COVERED) for one in said)
+    assert not said.evaluate(COVERED)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
@@ -258,8 +261,10 @@ def test_the_head_of_a_chapter_says_what_it_asks_takes_and_needs(built, page):
     page.goto(address(built))
     head = page.locator(".chapter-head")
     assert head.locator(".chapter-asks").inner_text() == "What is it worth?"
-    facts = [fact.replace("\xa0", " ") for fact in head.locator("li").all_inner_texts()]
-    assert facts[:2] == ["about 40 minutes", "needs: 0 Before"]
+    facts = head.locator(".chapter-facts > li").all_inner_texts()
+    facts = [re.sub(r"\s+", " ", fact) for fact in facts]
+    assert facts[:2] == ["main road 5 min", "everything 5 min"]
+    assert facts[3] == "needs: 0 Before"
     stages = head.locator(".chapter-thread li")
     lit = [stages.nth(n).get_attribute("class") for n in range(stages.count())]
     assert lit == [None, None, None, "lit", None, None]

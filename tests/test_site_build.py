@@ -52,7 +52,6 @@ COURSE = """
   zh: 优势
   en: Advantage
   asks: {zh: "值多少？", en: "What is it worth?"}
-  minutes: 40
   needs: [0]
 """
 INDEX = '+++ {"lang": "zh"}\n# 开始\n+++ {"lang": "en"}\n# Start\n'

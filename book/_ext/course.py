@@ -136,7 +136,7 @@ def switch(lang: str) -> str:
         )
     )
     legend = f"<legend>{words('depth', lang)}</legend>"
-    return f'<li class="depth" hidden><fieldset>{legend}{labels}</fieldset></li>'
+    return f'<div class="depth" hidden><fieldset>{legend}{labels}</fieldset></div>'
 
 
 def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
@@ -152,6 +152,7 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
     count = minutes.exercises(found)
     facts = [words("road", lang, minutes.road(found))]
     facts.append(words("everything", lang, minutes.rounded(found)))
+    facts.append(switch(lang))
     if count:
         says = words("exercises", lang, count, count * minutes.EXERCISE)
         facts.append(f'<a href="#exercises">{says}</a>')
@@ -159,7 +160,7 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
     for what in ("needs", "helps"):
         if numbers := row.get(what):
             facts.append(words(what, lang, comma.join(map(linked, numbers))))
-    listed = "".join(f"<li>{fact}</li>" for fact in facts) + switch(lang)
+    listed = "".join(f"<li>{fact}</li>" for fact in facts)
     asks = "".join(
         f'<span class="piece">{escape(piece)}</span>{space}'
         for piece, space in pieces(row["asks"][lang])

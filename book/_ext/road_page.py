@@ -12,6 +12,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from course import COMMA
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -24,7 +25,8 @@ log = logging.getLogger(__name__)
 WORDS = {
     "side": "选读 | side road",
     "minutes": "{} 分钟 | {} min",
-    "gap": "{} 在选读里。 | {} stand in side roads.",
+    "gap": "编号把选读也数在内：{} 在那里。"
+    " | Numbers count the side roads, too: there you find {}.",
 }
 
 
@@ -67,7 +69,9 @@ def mark_lines(app: Sphinx, page: str, source: list[str]) -> None:
 
 def is_side(node: nodes.Node) -> bool:
     """Whether a node is a side's section or stands inside one."""
-    while node is not None and not any(isinstance(n, side_line) for n in node.children):
+    while node is not None and not any(
+        isinstance(child, side_line | side_fold) for child in node.children
+    ):
         node = node.parent
     return node is not None
 
@@ -102,6 +106,24 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
         box = side_fold("", *section.children[at:])
         del section.children[at:]
         section += box
+    explain_gap(app, doctree, page)
+
+
+def explain_gap(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Say where the first numbers are that are left out on the main road."""
+    numbers = app.env.toc_fignumbers.get(page, {}).get("displaymath", {})
+    lang, passed = app.config.edition, []
+    for equation in doctree.findall(nodes.math_block):
+        name = next(iter(equation["ids"]), "")
+        if name in numbers and is_side(equation):
+            number = ".".join(map(str, numbers[name]))
+            passed.append(f'<a href="#{name}">({number})</a>')
+        elif name in numbers and passed:
+            says = pick(WORDS["gap"], lang).format(COMMA[lang].join(passed))
+            html = f'<aside class="sidebar margin gap"><p>{says}</p></aside>'
+            at = equation.parent.index(equation)
+            equation.parent.insert(at, nodes.raw("", html, format="html"))
+            return
 
 
 def visit_fold(writer, node: side_fold) -> None:

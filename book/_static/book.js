@@ -212,7 +212,7 @@
     };
     const title = document.querySelector("article h1");
     const [head, place, left] = all(".header-place > *"); // a listing of code has no bar
-    const lasts = all(".section-nav a[data-road]").map((link) => [link.hash.slice(1), +link.dataset.road]);
+    const lasts = all(".section-nav a[data-road]", nav ?? document.createElement("p")).map((link) => [link.hash.slice(1), +link.dataset.road]);
     const road = lasts.reduce((sum, [, lasting]) => sum + lasting, 0);
     // How many minutes of the main road are behind the reader: of a section, as much as of its length.
     const gone = () => lasts.reduce((sum, [id, lasting]) => {
