@@ -76,7 +76,7 @@
         remember("path step", at);
         box.append(make("span", "", fill(words.step, at + 1, steps.length)));
       } else {
-        const way = make("span", "", words.back);
+        const way = make("span", "", `${words.back} `);
         way.append(link(steps[+recall("path step")] ?? steps[0], ""));
         box.append(way);
       }
@@ -96,7 +96,7 @@
     }
     for (const step of here) {
       const next = steps[steps.indexOf(step) + 1], box = make("div", "path-next");
-      if (next) box.append(words.next, link(next, ""), minutes(next));
+      if (next) box.append(words.next, " ", link(next, ""), minutes(next));
       else box.append(words.last);
       const section = document.getElementById(step[1] || "three-lines-to-remember") ??
         document.querySelector("article > section");

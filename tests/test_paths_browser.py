@@ -1,0 +1,144 @@
+"""The ways through the book in a browser: chosen, followed, kept, made and left."""
+
+import re
+
+import pytest
+from test_site_build import load
+
+pytestmark = pytest.mark.browser
+AXE = load("measure").files("axe_playwright_python") / "axe.min.js"
+
+
+def violations(page) -> list[str]:
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run()")["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found]
+
+
+def start(page, folder, lang: str, query: str = "") -> None:
+    page.goto((folder / lang / "book/index.html").as_uri() + query)
+
+
+def follow(page, name: str) -> None:
+    page.locator(f"#path-{name} > summary").click()
+    with page.expect_navigation():
+        page.locator(f"#path-{name} button").click()
+    page.locator(".path-here").wait_for()
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_path_opens_to_a_list_and_leads_to_its_first_step(folder, page, lang, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    start(page, folder, lang)
+    assert page.locator(".paths-row > details:visible").count() == 5
+    page.locator("#path-evening > summary").click()
+    listed = page.locator("#path-evening li:not(.day)")
+    assert listed.count() > 5
+    assert all(re.search(r"\d+ (min|分钟)$", line) for line in listed.all_inner_texts())
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    with page.expect_navigation():
+        page.locator("#path-evening button").click()
+    assert "chapters/00_" in page.url
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_path_lights_the_contents_dims_the_rest_and_leads_on(folder, page, lang):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    start(page, folder, lang)
+    follow(page, "weekend")
+    lit = page.locator(".book-nav a[data-page].lit")
+    assert lit.count() == 11
+    colours = page.locator(".book-nav a[data-page]").evaluate_all(
+        "all => all.map((a) => [a.matches('.lit'), getComputedStyle(a).color])"
+    )
+    assert {c for on, c in colours if on}.isdisjoint(c for on, c in colours if not on)
+    assert violations(page) == []
+    link = page.locator(".path-next a").first
+    page.locator(".path-next").first.scroll_into_view_if_needed()
+    assert "exercise-1" in link.get_attribute("href")
+    link.click()
+    assert "#exercise-1" in page.url
+    end = page.locator(".path-next").last
+    assert "01_" in end.locator("a").get_attribute("href")
+    with page.expect_navigation():
+        page.locator("a.language-switch").first.click()
+    page.locator(".path-here").wait_for()  # in the other language, too
+
+
+def test_a_page_off_the_path_leads_back_and_the_path_can_be_left(folder, page):
+    start(page, folder, "en")
+    follow(page, "weekend")
+    page.goto((folder / "en/chapters/12_stale_data.html").as_uri())
+    box = page.locator(".path-here")
+    box.wait_for(state="attached")
+    assert "00_grpo" in box.locator("a").get_attribute("href")
+    assert page.locator(".path-next").count() == 0
+    page.set_viewport_size({"width": 1440, "height": 900})
+    with page.expect_navigation():
+        box.locator("button").click()
+    page.wait_for_timeout(300)
+    assert page.locator(".path-here, .book-nav.on-path").count() == 0
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_path_of_ones_own_is_a_link_and_is_followed(folder, page, lang):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    start(page, folder, lang)
+    page.locator(".path-own > summary").click()
+    chapter = page.locator(".path-chapter").nth(2)
+    page.locator(".path-chapter").first.locator("input").first.check()
+    chapter.locator("summary").click()
+    chapter.locator("details input").nth(1).check()
+    assert violations(page) == []
+    address = page.locator(".path-own a").get_attribute("href")
+    assert re.fullmatch(r"\?path=0\.2-[0-9a-z]{3}#path-own", address)
+    start(page, folder, {"zh": "en", "en": "zh"}[lang], address.split("#")[0])
+    page.locator(".path-chapter").first.wait_for()
+    ticked = page.locator(".path-own input:checked")
+    assert ticked.count() == 2
+    with page.expect_navigation():
+        page.locator(".path-own > button").click()
+    page.locator(".path-here").wait_for()
+    assert page.locator(".book-nav a[data-page].lit").count() == 2
+
+
+def test_without_a_script_the_paths_are_lists(folder, browser):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    start(page, folder, "en")
+    assert page.locator(".paths-row > details:visible").count() == 4
+    assert page.locator(".paths button:visible").count() == 0
+    page.locator("#path-road > summary").click()
+    assert page.locator("#path-road a:visible").count() == 17
+    page.context.close()
+
+
+@pytest.mark.parametrize(("lang", "words"), [("zh", "优势"), ("en", "advantage")])
+def test_words_filter_the_glossary_and_stand_in_the_address(folder, page, lang, words):
+    page.goto((folder / lang / "book/glossary.html").as_uri())
+    rows = page.locator("article tbody tr:visible")
+    everything = rows.count()
+    page.fill(".glossary-filter input", words)
+    few = rows.count()
+    assert 0 < few < everything / 3
+    assert all(words in text.lower() for text in rows.all_inner_texts())
+    page.reload()
+    assert rows.count() == few
+    page.evaluate("location.hash = '#term-kl'")
+    page.fill(".glossary-filter input", "no such word")
+    assert rows.count() == 0 and page.locator(".glossary-filter p").inner_text()
+
+
+def test_the_bank_can_leave_out_what_needs_a_side_road(folder, page):
+    page.goto((folder / "en/book/interview.html").as_uri())
+    everything = page.locator("details.qa:visible").count()
+    sides = page.locator("details.qa[data-side]").count()
+    page.check("#bank-road")
+    assert page.locator("details.qa:visible").count() == everything - sides
+    assert (
+        page.locator("article section section")
+        .first.locator("details.qa:visible")
+        .count()
+        == 10
+    )
