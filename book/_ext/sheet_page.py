@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from generated import Generated
+from generated import Generated, table
 from sphinx.application import Sphinx
 from zoo_page import changes, value_text
 
@@ -17,12 +17,14 @@ from coursebook.data import load
 from coursebook.glossary import term
 from coursebook.languages import pick
 from coursebook.pages import chapter_number, headings, pieces, slug
+from takeaway.slides import minutes, plan
 from tokencredit import ALGORITHMS, DIAGNOSTICS
 
 PAGE = "book/sheet"
 EQUATION = re.compile(r"\$\$(.+?)\$\$[ \t]*\((eq-[\w-]+)\)", re.S)
 WORDS = {
     "chapter": "第 {} 章 | chapter {}",
+    "lecture": "章/幻灯片/讲课分钟 | Chapter/Slides/Minutes of lecture",
     "of": "{child}（由 {parent}） | {child} (of {parent})",
 }
 
@@ -113,7 +115,20 @@ class CheatSheet(Generated):
         return [nodes.container("", *super().made(), classes=["sheet"])]
 
 
+class LecturePlan(Generated):
+    """Slides and minutes of a lecture on each chapter."""
+
+    def markdown(self, lang: str) -> str:
+        rows = []
+        for path in self.chapters():
+            found = plan(json.loads(path.read_text("utf-8")))
+            numbers = (found.total(), minutes(found))
+            rows.append([f"[](../chapters/{path.name})", *map(str, numbers)])
+        return table(pick(WORDS["lecture"], lang).split("/"), rows)
+
+
 def setup(app: Sphinx) -> dict:
     app.add_css_file("sheet.css")
     app.add_directive("cheat-sheet", CheatSheet)
+    app.add_directive("lecture-plan", LecturePlan)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -50,7 +50,7 @@ def plan(notebook: dict) -> Counter:
         if section in ONE:
             found[ONE[section]] += 1
         elif section and section not in SKIPPED and side != 2:
-            found.update(here or {"sentence": 1})
+            found.update(+here or {"sentence": 1})
 
     for cell in notebook["cells"]:
         tags, text = pages.tags(cell), pages.text_of(cell)
@@ -78,7 +78,6 @@ def plan(notebook: dict) -> Counter:
                 here["figure"] += (figures := drawn(cell))
                 here["code"] += not figures and not {*tags} & (CLOSED | NO_CODE)
             predicted = False
-        here = +here
     close()
     return found
 
@@ -87,10 +86,10 @@ def drawn(cell: dict) -> int:
     """Return how many figures a code cell shows."""
     if {*pages.tags(cell)} & {"hide-cell", "remove-cell", "hide-output", "checked"}:
         return 0
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
     if DRAWN.search(pages.text_of(cell)):
-        return len(cell.get("outputs", []))
-    kinds = [output.get("data", {}) for output in cell.get("outputs", [])]
-    return sum("image/svg+xml" in data or "image/png" in data for data in kinds)
+        return sum(map(bool, shown))
+    return sum("image/svg+xml" in data or "image/png" in data for data in shown)
 
 
 def problems(notebook: dict) -> list[str]:
