@@ -528,15 +528,6 @@ def test_the_hero_of_a_phone_says_its_puzzle(folder, page, lang):
     assert puzzle.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
-@pytest.mark.parametrize("lang", ["zh", "en"])
-def test_a_folded_box_that_tells_an_answer_is_covered_with_it(folder, page, lang):
-    opened(page, folder, f"{lang}/chapters/14_agents")
-    folded = page.locator("details.more.covered")
-    assert folded.count() >= 3
-    page.eval_on_selector_all(".predict-more", "all => all.forEach((e) => e.click())")
-    assert folded.count() == 0
-
-
 @pytest.mark.parametrize("lang", some(["zh", "en"], "en"))
 @pytest.mark.parametrize("chapter", ["09_aggregation", "14_agents"])
 def test_tables_formulas_and_code_have_the_room_there_is(folder, page, lang, chapter):
@@ -573,10 +564,6 @@ def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, 
     picture = page.locator(".predicted figure").first
     seen = "e => e.checkVisibility({ opacityProperty: true })"
     assert page.locator(".covered figure").count() and not picture.evaluate(seen)
-    behind = page.locator(".covered.behind figure[id]").first
-    assert not behind.is_visible(), "one cover a question"
-    page.evaluate("id => (location.hash = id)", behind.get_attribute("id"))
-    assert behind.is_visible(), "a link shows where it leads"
     page.emulate_media(media="print", reduced_motion="reduce")
     assert picture.evaluate(seen)
     page.emulate_media(media="screen")
