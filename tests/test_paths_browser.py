@@ -6,13 +6,7 @@ import pytest
 from test_site_build import load
 
 pytestmark = pytest.mark.browser
-AXE = load("measure").files("axe_playwright_python") / "axe.min.js"
-
-
-def violations(page) -> list[str]:
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run()")["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found]
+measure = load("measure")
 
 
 def start(page, folder, lang: str, query: str = "") -> None:
@@ -36,7 +30,7 @@ def test_a_path_opens_to_a_list_and_leads_to_its_first_step(folder, page, lang, 
     listed = page.locator("#path-evening li:not(.day)")
     assert listed.count() > 5
     assert all(re.search(r"\d+ (min|分钟)$", line) for line in listed.all_inner_texts())
-    assert violations(page) == []
+    assert measure.axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     with page.expect_navigation():
         page.locator("#path-evening button").click()
@@ -54,7 +48,7 @@ def test_a_path_lights_the_contents_dims_the_rest_and_leads_on(folder, page, lan
         "all => all.map((a) => [a.matches('.lit'), getComputedStyle(a).color])"
     )
     assert {c for on, c in colours if on}.isdisjoint(c for on, c in colours if not on)
-    assert violations(page) == []
+    assert measure.axe(page) == []
     link = page.locator(".path-next a").first
     page.locator(".path-next").first.scroll_into_view_if_needed()
     assert "exercise-1" in link.get_attribute("href")
@@ -91,7 +85,7 @@ def test_a_path_of_ones_own_is_a_link_and_is_followed(folder, page, lang):
     page.locator(".path-chapter").first.locator("input").first.check()
     chapter.locator("summary").click()
     chapter.locator("details input").nth(1).check()
-    assert violations(page) == []
+    assert measure.axe(page) == []
     address = page.locator(".path-own a").get_attribute("href")
     assert re.fullmatch(r"\?path=0\.2-[0-9a-z]{3}#path-own", address)
     start(page, folder, {"zh": "en", "en": "zh"}[lang], address.split("#")[0])
