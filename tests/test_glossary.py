@@ -81,6 +81,7 @@ def test_an_unknown_id_names_the_near_ones():
     [
         ("zh", "先练 30 轮", "轮"),
         ("zh", "第一轮次、多轮智能体", ""),
+        ("zh", "前三轮各六个，第 $k$ 轮", ""),
         ("zh", "信用分配", ""),
         ("zh", "每个词元的信用", "信用"),
         ("en", "30 rounds", "30 rounds"),
