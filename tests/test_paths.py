@@ -1,9 +1,12 @@
 """The ways through the book: every step is on the main road, nobody types minutes."""
 
+import doctest
 import re
 from pathlib import Path
 
+import paths_page
 import pytest
+import wild_page
 from course import plan
 from paths_page import LINES, Book, Paths, chapter, data, road, rows, shown, whole
 
@@ -108,6 +111,12 @@ def test_what_the_script_needs_names_every_section_by_other_letters(lang):
         keys = [key for key, *_ in listed]
         assert len(keys) == len(set(keys)) and all(len(key) == 3 for key in keys)
         assert {anchor for _, anchor, *_ in listed} <= anchors(page), number
+
+
+@pytest.mark.parametrize("module", [paths_page, wild_page], ids=["paths", "wild"])
+def test_the_examples_of_its_page_hold(module):
+    result = doctest.testmod(module)
+    assert result.attempted and not result.failed
 
 
 def test_a_title_shows_its_letters():

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 
 import yaml
-from course import plan
+from course import COMMA, plan
 from docutils import nodes
 from generated import Generated
 from interview_page import LEVELS, questions
@@ -116,6 +116,22 @@ def exercise(notebook: dict, number: int) -> tuple[str, str]:
     return found[number - 1]
 
 
+def spans(numbers: list[int], comma: str = ", ") -> str:
+    """Return numbers with those that follow each other as a span.
+
+    >>> spans([0, 1, 2, 5, 8, 9])
+    '0–2, 5, 8, 9'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [[f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run) for run in runs]
+    return comma.join(text for part in parts for text in part)
+
+
 class Book:
     """The chapters, and what a path needs of them in one language."""
 
@@ -172,8 +188,7 @@ class Book:
         """Return a step in the bank: the questions of a level from some chapters."""
         asked = [q for n in chapters for q in questions(self.notebook(n), self.lang)]
         count = sum(of == level for of, *_ in asked)
-        ends = "–".join(map(str, sorted({chapters[0], chapters[-1]})))
-        said = self.word("chapters", ends)
+        said = self.word("chapters", spans(chapters, COMMA[self.lang]))
         values = (level, count) if self.lang == "zh" else (count, level)
         title = self.word("bank", *values, said)
         anchor = pages.slug(pick(LEVELS[level], SOURCE))
