@@ -78,6 +78,35 @@ def test_a_prediction_has_two_to_four_choices_and_one_is_right(cells, says):
     assert says in found and bool(found) == bool(says)
 
 
+def side(text: str, *tags: str) -> list[dict]:
+    """A pair of cells that begins a side, in one wording."""
+    return [prose(text, f"lang-{lang}", "side", *tags) for lang in ("zh", "en")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (side("## A\n\nOne line: $x$ and `y`,\nin two."), ""),
+        (side("## A"), "has no line"),
+        (side("Text.\n\n## A\n\nLine."), "does not begin with its heading"),
+        (side("## A\n\nLine.\n\nMore."), "more than a heading and one paragraph"),
+        (side("## A\n\n- an item"), "more than a heading and one paragraph"),
+        (side("## A\n\n$$x$$"), "more than a heading and one paragraph"),
+        (side("## A\n\nSee [there](#b)."), "has a link in its line"),
+        (side("## A\n\nBy {eq}`eq-one`."), "has a link in its line"),
+        ([*side("## A\n\nLine.")[:1], prose("## A", "lang-en")], "its partner is not"),
+        (
+            [asked(0, lang="zh"), asked(0), *side("## A\n\nLine.")],
+            "inside the prediction",
+        ),
+    ],
+)
+def test_a_side_is_a_heading_and_a_line_and_in_no_prediction(cells, says):
+    found = problems(*cells)
+    assert says in found and bool(found) == bool(says)
+    assert not found or "(p)" in found, "the cell is named"
+
+
 def test_a_run_keeps_the_marks(tmp_path):
     notebook = {
         "cells": [ONE, code("x = 1", "checked", holds=["eq-one"]), asked(1)],

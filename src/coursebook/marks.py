@@ -59,7 +59,7 @@ def side_problem(text: str) -> str:
 
 def problems(notebook: dict) -> Iterator[str]:
     """Yield what is wrong with a notebook's marks, each with its cell."""
-    known = labels(notebook)
+    known, asked = labels(notebook), ""
     for n, cell in enumerate(notebook["cells"], 1):
         place, text = f"cell {n} ({cell.get('id', 'no id')})", pages.text_of(cell)
         graded = pages.as_dict(cell["metadata"].get("nbgrader"))
@@ -71,9 +71,13 @@ def problems(notebook: dict) -> Iterator[str]:
                 yield f"{place} holds {label!r}, which labels no equation here"
         if "checked" in pages.tags(cell) and not text.startswith("# "):
             yield f"{place} is checked: its first line is a comment that says what"
+        if "predict" in pages.tags(cell):
+            asked = place
+        elif cell["cell_type"] == "code" and cell.get("outputs"):
+            asked = ""
         if "side" in pages.tags(cell):
-            if "predict" in pages.tags(cell):
-                yield f"{place} is a side and a prediction: make it two cells"
+            if asked:
+                yield f"{place} begins a side inside the prediction of {asked}"
             elif what := side_problem(text):
                 yield f"{place} is tagged side and {what}"
         if "predict" in pages.tags(cell):
