@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
+import yaml
 
 from coursebook.languages import LANGUAGES
 from tokencredit import ALGORITHMS, policy_loss
@@ -43,13 +43,8 @@ def test_the_listing_for_verl_gives_the_losses_of_the_table(lang, monkeypatch):
     core = ModuleType("verl.trainer.ppo.core_algos")
     core.register_policy_loss = core.register_adv_est = register
     monkeypatch.setitem(sys.modules, core.__name__, core)
-    chapter = json.loads((ROOT / "chapters/15_cluster.ipynb").read_text("utf-8"))
-    (listing,) = (
-        text.partition("```python\n")[2].partition("```")[0]
-        for cell in chapter["cells"]
-        if "register_policy_loss(" in (text := "".join(cell["source"]))
-        and f"lang-{lang}" in cell["metadata"]["tags"]
-    )
+    told = yaml.safe_load((ROOT / "book/wild/15.yml").read_text("utf-8"))[lang]
+    listing = told.partition("```python\n")[2].partition("```")[0]
     names = {}
     exec(listing, names)
     losses = {k: f for k, f in registered.items() if k != "tokencredit"}
