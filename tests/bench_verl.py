@@ -7,12 +7,12 @@ as verl's workers do, in two micro-batches with the counts of the step, and prin
 largest difference to verl's own functions.
 """
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import torch
+import yaml
 from verl.trainer.ppo.core_algos import get_adv_estimator_fn, get_policy_loss_fn
 from verl.workers.config import ActorConfig
 
@@ -27,11 +27,13 @@ PAIRS = {
 
 
 def listing():
-    """The Python block of the chapter's English prose."""
-    cells = json.loads((ROOT / "chapters/15_cluster.ipynb").read_text())["cells"]
-    prose = ["".join(c["source"]) for c in cells if "lang-en" in str(c["metadata"])]
-    blocks = re.findall(r"```python\n(.*?)```", "\n".join(prose), re.S)
-    (code,) = (block for block in blocks if "register_policy_loss" in block)
+    """The Python block that registers with verl, of the page "In the wild"."""
+    told = yaml.safe_load((ROOT / "book/wild/15.yml").read_text("utf-8"))["en"]
+    (code,) = (
+        block
+        for block in re.findall(r"```python\n(.*?)```", told, re.S)
+        if "register_policy_loss" in block
+    )
     return code
 
 
