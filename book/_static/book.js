@@ -226,7 +226,8 @@
       const length = document.documentElement.scrollHeight - innerHeight, done = road && gone();
       const share = road ? done / road : scrollY / Math.max(1, length);
       bar?.style.setProperty("--done", Math.min(1, share));
-      if (road) left.textContent = left.dataset.left.replace("{}", Math.ceil(road - done));
+      const rest = Math.ceil(road - done);
+      if (road) left.textContent = rest ? left.dataset.left.replace("{}", rest) : "";
       const section = here();
       if (section === now) return;
       now = section;
