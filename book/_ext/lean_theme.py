@@ -27,6 +27,7 @@ ICONS = {
     "angle-right",
     "bars",
     "circle-half-stroke",
+    "display",
     "download",
     "list",
     "magnifying-glass",

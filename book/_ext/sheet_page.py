@@ -112,7 +112,7 @@ class CheatSheet(Generated):
         return "\n".join(text).replace("](#", "](symptoms.md#")
 
     def made(self) -> list[nodes.Node]:
-        return [nodes.container("", *super().made(), classes=["sheet"])]
+        return [nodes.container("", *super().made(), classes=["sheet", "wide"])]
 
 
 class LecturePlan(Generated):
