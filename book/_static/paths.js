@@ -60,6 +60,7 @@
       a.innerHTML = step[2];
       return a;
     };
+    const said = (text) => text + (text.endsWith("：") ? "" : " ");
     const minutes = (step) => make("small", "", ` ${fill(words.minutes, step[3])}`);
     if (nav) {
       nav.classList.add("on-path");
@@ -76,7 +77,7 @@
         remember("path step", at);
         box.append(make("span", "", fill(words.step, at + 1, steps.length)));
       } else {
-        const way = make("span", "", `${words.back} `);
+        const way = make("span", "", said(words.back));
         way.append(link(steps[+recall("path step")] ?? steps[0], ""));
         box.append(way);
       }
@@ -96,7 +97,7 @@
     }
     for (const step of here) {
       const next = steps[steps.indexOf(step) + 1], box = make("div", "path-next");
-      if (next) box.append(words.next, " ", link(next, ""), minutes(next));
+      if (next) box.append(said(words.next), link(next, ""), minutes(next));
       else box.append(words.last);
       const section = document.getElementById(step[1] || "three-lines-to-remember") ??
         document.querySelector("article > section");
