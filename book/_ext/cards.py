@@ -12,7 +12,7 @@ from html import escape
 from docutils import nodes
 from katex_math import render
 from marks_page import choice
-from road_page import side_line
+from road_page import is_side, side_line
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -91,7 +91,7 @@ def card(row: dict, lang: str) -> str:
 
 
 class Terms(SphinxTransform):
-    """Link the first place of each term and symbol in a chapter."""
+    """Link the first place of each term and symbol in a chapter, on its road if any."""
 
     default_priority = 890
 
@@ -103,7 +103,7 @@ class Terms(SphinxTransform):
         self.env.note_dependency(str(FILES[0]))
         lang, seen = self.config.edition, {}
         words, signs = patterns(lang), symbols(chapter)
-        for text in list(self.document.findall(self.is_prose)):
+        for text in sorted(self.document.findall(self.is_prose), key=is_side):
             if isinstance(text, nodes.math):
                 name = signs.get(text.astext().strip())
                 if name and name not in seen:
