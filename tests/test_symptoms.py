@@ -117,7 +117,7 @@ def test_a_snippet_prints_what_the_page_says(code):
 
 @pytest.mark.parametrize(("lang", "colon"), [("zh", "："), ("en", ":")])
 def test_the_ratio_is_searched_in_one_order(lang, colon):
-    chapter = json.loads((ROOT / "chapters" / "06_ppo.ipynb").read_text("utf-8"))
+    chapter = json.loads((ROOT / "chapters" / "15_cluster.ipynb").read_text("utf-8"))
     cells = ["".join(cell["source"]) for cell in chapter["cells"]]
     told = [re.findall(rf"^\d\. \*\*(\w+)\*\*{colon}", text, re.M) for text in cells]
     taught = [names for names in told if len(names) == 4 and names[0] in ALIGNED]
