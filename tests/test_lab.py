@@ -360,7 +360,7 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
 def test_no_experiment_is_kept_that_no_page_draws():
     root = Path(__file__).parents[1]
     pages = [*root.glob("chapters/*.ipynb"), *root.glob("book/_ext/*.py")]
-    pages += root.glob("src/tokencredit/figures/*.py")
+    pages += [*root.glob("book/*.ipynb"), *root.glob("src/tokencredit/figures/*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     drawn = {name for name in NAMES if re.search(rf'"{name}\\?"', text)}
     drawn |= {one.experiment for one in phenomena.PHENOMENA}
