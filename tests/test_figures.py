@@ -209,7 +209,7 @@ def test_a_plot_speaks_the_language_of_the_edition():
 def stored_words() -> set[str]:
     """The texts of all static plots, without blanks."""
     found = set()
-    for path in CHAPTERS:
+    for path in [*CHAPTERS, *(ROOT / "book").glob("*.ipynb")]:
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             for output in cell.get("outputs", []):
                 svg = "".join(output.get("data", {}).get("image/svg+xml", ""))
