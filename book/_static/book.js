@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const SCROLLING =
-    "pre, .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
+    "pre:not([aria-hidden]), .cell_output > .output, .math-scroll, .pst-scrollable-table-container";
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const CARD = 120; // px of scrolling, and a card is gone
