@@ -25,9 +25,10 @@ from coursebook.languages import LANGUAGES, pick
 
 ROOT = Path(__file__).resolve().parents[1]
 ON_SCREEN_ONLY = (
-    "script, noscript, .headerlink, .report, .bank, .ex-dials, .ex-presets, "
-    ".predict-more, .prev-next-footer, .progress-line, .hero-landing, .finder, "
-    ".reference-filter, .doors svg"
+    "script, noscript, .headerlink, .report, .bank, .depth, .gap, .ex-dials, "
+    ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "
+    ".finder, .reference-filter, .doors svg, .practice, .practice-tick, "
+    ".practice-rules, .practice-shown"
 )
 NOT_PRINTED = ("playground", "api", "changelog")  # a program, a reference, a web page
 STAY_FOLDED = ["tag_setup", "tag_checked"]  # one line each: imports, and a check
