@@ -11,8 +11,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import expect
+
+from coursebook.pages import one_language
 
 ROOT = Path(__file__).parents[1]
 _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
@@ -99,6 +101,24 @@ def test_a_notebook_runs_and_its_dials_move_the_figures(lab):
         assert ink == "rgb(28, 33, 39)", "no style sheet"
         if shots := os.environ.get("TOKENCREDIT_SHOTS"):
             page.screenshot(path=Path(shots) / "jupyterlab.png")
+
+
+def test_the_side_roads_of_a_download_are_folded(lab, tmp_path):
+    texts = ["# T", "## Side\n\nA line.", "Inside.", "## Road\n\nText."]
+    cells = [new_markdown_cell(text) for text in texts]
+    cells[1].metadata.tags = ["lang-en", "side"]
+    notebook = one_language(new_notebook(cells=cells), "en")
+    nbformat.write(nbformat.from_dict(notebook), tmp_path / "sides.ipynb")
+    with measure.chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(measure.PATIENCE)
+        page.goto(f"{lab}/lab/tree/sides.ipynb")
+        cells = page.locator(".jp-Notebook .jp-MarkdownCell")
+        for text in ("A line.", "Text."):
+            cells.filter(has_text=text).wait_for(state="visible")
+        expect(cells.filter(has_text="Inside.")).to_be_hidden()
+        if shots := os.environ.get("TOKENCREDIT_SHOTS"):
+            page.screenshot(path=Path(shots) / "jupyterlab_sides.png")
 
 
 def moves(page, live, drawing, words):
