@@ -77,11 +77,17 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 def library(cell: str) -> str | None:
     """Return the library that a head names, whatever its version.
 
-    >>> library("TRL 1.16 (GRPO)"), library("the truth")
-    ('TRL', None)
+    >>> library("TRL 1.16 (GRPO)"), library("AsyncGRPO of TRL 1.16"), library("the end")
+    ('TRL', 'TRL', None)
     """
-    words = cell.replace("`", "")
-    return next((n for n in LIBRARIES if re.match(rf"{n}(?![\w-])", words)), None)
+    words = cell.replace("`", "").replace("NeMo-", "NeMo ")
+    named = (n for n in LIBRARIES if re.match(rf"(?:\w+ of )?{n}(?![\w-])", words))
+    return next(named, None)
+
+
+def plain(cell: str) -> bool:
+    """Whether a head is a library and its version, and says no more."""
+    return bool(re.fullmatch(r"[A-Za-z0-9 -]+?(?: [\d.]+)?", cell))
 
 
 def settings(lang: str) -> dict[str, list[tuple[int, str, str]]]:
@@ -99,9 +105,11 @@ def settings(lang: str) -> dict[str, list[tuple[int, str, str]]]:
                     if none.lower() in NOTHING:
                         continue
                     if name := library(top):
-                        found[name].append((number, row[0], cell))
+                        asked = row[0] if plain(top) else f"{row[0]} · {what}"
+                        found[name].append((number, asked, cell))
                     elif name := library(said[0]):
-                        found[name].append((number, what, cell))
+                        asked = what if plain(said[0]) else f"{row[0]} · {what}"
+                        found[name].append((number, asked, cell))
     return found
 
 
