@@ -10,7 +10,7 @@
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
-  const READ = 0.8; // of the sections of its road, and a chapter counts as read
+  const READ = 0.8; // of the minutes of its road, and a chapter counts as read
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -187,7 +187,6 @@
   const follow = () => {
     const nav = document.querySelector(".book-nav"), bar = document.querySelector(".progress-line");
     const chapter = page().startsWith("chapters/");
-    const parts = all("article > section > section[id]:not(.side)").map((section) => section.id);
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
     // The open chapter and the titles of its neighbours are in view, or, where its sections
     // are too many for that, the current one is in the middle.
@@ -213,7 +212,7 @@
     const title = document.querySelector("article h1");
     const [head, place, left] = all(".header-place > *"); // a listing of code has no bar
     const lasts = all(".section-nav a[data-road]", nav ?? document.createElement("p")).map((link) => [link.hash.slice(1), +link.dataset.road]);
-    const road = lasts.reduce((sum, [, lasting]) => sum + lasting, 0);
+    const sum = (some) => some.reduce((sum, [, lasting]) => sum + lasting, 0), road = sum(lasts);
     // How many minutes of the main road are behind the reader: of a section, as much as of its length.
     const gone = () => lasts.reduce((sum, [id, lasting]) => {
       const { top, height } = document.getElementById(id).getBoundingClientRect();
@@ -240,11 +239,11 @@
       place?.replaceChildren(link ? plain(link) : "");
       const part = now?.closest("article > section > section");
       if (!chapter || !part) return;
-      remember("stopped", `${page()}#${now.id}#${part.id === parts.at(-1) ? "end" : ""}`);
+      remember("stopped", `${page()}#${now.id}#${road - done < 1 ? "end" : ""}`);
       if (seen.has(part.id)) return;
       seen.add(part.id);
       remember(`seen ${page()}`, [...seen].join(" "));
-      if (parts.filter((id) => seen.has(id)).length >= READ * parts.length) {
+      if (sum(lasts.filter(([id]) => seen.has(id))) >= READ * road) {
         remember(`read ${page()}`, "1");
         tick();
       }
