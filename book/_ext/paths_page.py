@@ -34,7 +34,7 @@ WILD = "in-the-wild"  # a line with a link
 LINES = "three-lines-to-remember"
 QUESTION = 1  # minutes, answered aloud
 KEY = 3  # letters that name a section in a link
-NEAR = 15  # minutes between what is first and all: less is not worth two numbers
+NEAR = 45  # minutes between what is first and all: less is not worth two numbers
 SHORT = 115  # minutes; more are said in hours
 WORDS = {
     "ask": "你有多少时间？ | How much time do you have?",
