@@ -561,14 +561,14 @@ def test_on_a_phone_formulas_fit_in_a_size_that_can_be_read(
 
 def test_a_covered_picture_is_not_to_be_seen_until_a_choice_or_in_print(folder, page):
     opened(page, folder, "en/chapters/10_dapo")
-    picture = page.locator(".predicted figure").first
+    picture = page.locator(".predicted figure:not(.side-fold *)").first
     seen = "e => e.checkVisibility({ opacityProperty: true })"
     assert page.locator(".covered figure").count() and not picture.evaluate(seen)
     page.emulate_media(media="print", reduced_motion="reduce")
     assert picture.evaluate(seen)
     page.emulate_media(media="screen")
     assert not picture.evaluate(seen)
-    for box in page.locator(".predict").all():
+    for box in page.locator(".predict:visible").all():
         box.locator("button").first.click()
     assert picture.evaluate(seen)
 
