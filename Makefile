@@ -16,26 +16,26 @@ help:
 $(READY): requirements.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no $(PYTHON): make book PYTHON=python3.12"; exit 1; }
-	@$(PYTHON) book/install.py $(VENV) requirements.txt
+	@$(PYTHON) src/tokenbook/site/make/install.py $(VENV) requirements.txt
 	@touch $@
 
 book: $(READY)  ## build both editions, serve them on 127.0.0.1 (PORT=8000)
-	@$(BIN)/python book/site.py --serve --port $(PORT)
+	@$(BIN)/python -m tokenbook.site --serve --port $(PORT)
 
 site: $(READY)  ## build both editions into _build/site
-	$(BIN)/python book/site.py --clean
+	$(BIN)/python -m tokenbook.site --clean
 
 check: $(READY)  ## format, lint, parity, tests without a browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m coursebook.parity
-	$(BIN)/python -m coursebook.notebooks check
+	$(BIN)/python -m tokenbook.languages.parity
+	$(BIN)/python -m tokenbook.languages.notebooks check
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile \
 	  --no-loadscope-reorder -m "not browser and ($(WHICH))"
 
 test: check browser  ## with the pages, and the notebooks on this CPU and as on the oldest
-	$(BIN)/python book/site.py --clean
-	$(BIN)/python book/check_pages.py
+	$(BIN)/python -m tokenbook.site --clean
+	$(BIN)/python -m tokenbook.site.make.check_pages
 	@$(MAKE) -j2 -Otarget kernel browsed  # together they fill two cores
 
 test-all:  ## with the tests that are marked slow: before a release
@@ -52,28 +52,28 @@ cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 thr
 	$(BIN)/python tests/cpus.py
 
 browser:  ## Chromium and Chinese fonts, which the browser tests need
-	@book/browser.sh
+	@src/tokenbook/site/make/browser.sh
 
 pdf: $(READY) browser  ## print each built edition as a PDF into _build/site
-	$(BIN)/python book/pdf.py
+	$(BIN)/python -m tokenbook.site.make.pdf
 
 epub: $(READY) browser  ## bind each built edition as an EPUB into _build/site
-	$(BIN)/python book/epub.py
+	$(BIN)/python -m tokenbook.site.make.epub
 
 slides: $(READY) browser  ## print the slides of every chapter from the built site
-	$(BIN)/python -m takeaway.slides
+	$(BIN)/python -m tokenbook.takeaway.slides
 
 text: $(READY)  ## every page of the built site as Markdown, llms.txt, data as JSON
-	$(BIN)/python -m takeaway.text
+	$(BIN)/python -m tokenbook.takeaway.text
 
 deck: $(READY)  ## cards for Anki from the built site, a deck a language
-	$(BIN)/python -m takeaway.deck
+	$(BIN)/python -m tokenbook.takeaway.deck
 
 offline: site pdf epub slides text deck  ## one archive that opens without a network
 	$(BIN)/python -m zipfile -c _build/token-credit.zip _build/site/
 
 pages: $(READY)  ## measure every built page: bytes, requests, axe, load
-	$(BIN)/python book/measure.py
+	$(BIN)/python -m tokenbook.site.make.measure
 
 bench: $(READY)  ## speed against the plain loop and the peers
 	$(BIN)/python tests/bench.py
@@ -82,19 +82,19 @@ engines: $(READY)  ## TRL for real: reward rises, LoRA, a game, one process as t
 	$(BIN)/python -m pytest -q -s tests/engines_trl.py
 
 engines-verl:  ## the plugin for verl, on the CPU, in an environment of its own
-	@$(PYTHON) book/install.py .venv-verl tests/verl-requirements.txt
+	@$(PYTHON) src/tokenbook/site/make/install.py .venv-verl tests/verl-requirements.txt
 	@.venv-verl/bin/pip install --quiet --no-deps verl==0.9.1 -e .
 	RAY_AUTH_MODE=disabled .venv-verl/bin/python -m pytest -q -s -W default --noconftest \
 	  tests/engines_verl.py
 
 python: $(READY)  ## the browser's Python of the exercises, anew (maintainers; needs npm)
-	$(BIN)/python -m homework.practice.vendor
+	$(BIN)/python -m tokenbook.homework.practice.vendor
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
-	$(BIN)/python -m coursebook.notebooks new $(NAME)
+	$(BIN)/python -m tokenbook.languages.notebooks new $(NAME)
 
 exit-door: $(READY)  ## the same sources with plain Sphinx 9, in its own environment
-	@$(PYTHON) book/install.py .venv-sphinx9 book/requirements-sphinx9.txt
+	@$(PYTHON) src/tokenbook/site/make/install.py .venv-sphinx9 book/requirements-sphinx9.txt
 	for lang in zh en; do PYTHONPATH=book/_ext EDITION=$$lang \
 	  .venv-sphinx9/bin/python -m sphinx -W --keep-going -E -q -b html -c book . \
 	  _build/sphinx9/$$lang || exit 1; done

@@ -25,9 +25,9 @@ os.environ.update(HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1")
 import numpy as np
 import torch
 
+from tokenbook.lab.experiments.engines import actor
 from tokencredit import ALGORITHMS
 from tokencredit.engines.trl import trl_rounds
-from tokencredit.lab.experiments.engines import actor
 from tokencredit.training import Dials, train
 from tokencredit.world.tasks import task
 

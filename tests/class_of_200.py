@@ -16,10 +16,10 @@ from statistics import median
 from test_class import ZIPS
 from test_homework import ANSWERS, SAMPLE, WRONG, submission, table, write_class
 
-from homework import grading
-from homework.intake import submissions
-from homework.source import read_homework
-from tokencredit.__main__ import main
+from tokenbook.__main__ import main
+from tokenbook.homework import grading
+from tokenbook.homework.intake import submissions
+from tokenbook.homework.source import read_homework
 
 STUDENTS = 200
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from symptoms.config import HERE, data, is_known, report
+from tokenbook.symptoms.config import HERE, data, is_known, report
 
 LIBRARIES = data()["libraries"]
 FOLDER = Path(os.environ.get("WHEELS", "wheels"))

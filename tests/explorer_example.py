@@ -2,7 +2,7 @@
 
 import math
 
-from explorer import (
+from tokenbook.explorer import (
     Dial,
     Figure,
     Plot,

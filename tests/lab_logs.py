@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-import symptoms
+from tokenbook import symptoms
 
-STORE = Path(__file__).parents[1] / "src/tokencredit/lab/results"
+STORE = Path(__file__).parents[1] / "src/tokenbook/lab/results"
 COLUMNS = {  # of the store -> as a log calls it
     "reward": "reward",
     "entropy": "entropy",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from symptoms.series import load
+from tokenbook.symptoms.series import load
 
 
 def source(folder: Path, file: str) -> Path | None:

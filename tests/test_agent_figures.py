@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tokencredit.figures import episode, explore, keep_groups, memory
+from tokenbook.figures import episode, explore, keep_groups, memory
 from tokencredit.world.games import make
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tokencredit.figures import (
+from tokenbook.figures import (
     aggregation,
     micro_batches,
     stop_push,

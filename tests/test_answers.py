@@ -2,16 +2,16 @@
 
 The stored answers lie in ``homework/answers``, one file per chapter; right answers of
 other types are made from the published solution. The table of all exercises:
-``python -m homework verify all --answers tests/homework/answers``.
+``python -m tokenbook.homework verify all --answers tests/homework/answers``.
 """
 
 from pathlib import Path
 
 import pytest
 
-from homework.answers import AnswersError, read_answers, try_answers
-from homework.source import has_homework, read_homework
-from homework.verify import sandbox_for
+from tokenbook.homework.answers import AnswersError, read_answers, try_answers
+from tokenbook.homework.source import has_homework, read_homework
+from tokenbook.homework.verify import sandbox_for
 
 ROOT = Path(__file__).resolve().parent.parent
 ANSWERS = ROOT / "tests" / "homework" / "answers"

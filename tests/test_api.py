@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from api_page import TREE, ApiReference, plain_prose, public
 
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES
+from tokenbook.site.pages.api import TREE, ApiReference, plain_prose, public
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "tokencredit"
@@ -80,7 +80,7 @@ def words(tmp_path_factory) -> str:
 
 
 def test_a_default_is_shown_as_the_code_says_it_on_every_machine(words):
-    assert "tokencredit.lab.results(" in words and "store=STORE" in words
+    assert "tokenbook.lab.results(" in words and "store=STORE" in words
     own = [
         str(ROOT),
         str(Path.home()),

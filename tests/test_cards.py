@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from cards import rows, symbols
+
+from tokenbook.site.chapter.cards import rows, symbols
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = range(17)

@@ -21,16 +21,16 @@ import pytest
 import yaml
 from test_homework import CENTRED, ROOT, SAMPLE, WRONG, lose_metadata, submission
 
-from coursebook.languages import foreign
-from coursebook.pages import NotebookError
-from homework import intake, page, schedule
-from homework.grading import blank, grade_student
-from homework.intake import Submission, submissions, unpack
-from homework.pool import grade_all
-from homework.progress import read
-from homework.sandbox import Sandbox
-from homework.source import find_chapter, read_homework, student_notebook
-from tokencredit.__main__ import main
+from tokenbook.__main__ import main
+from tokenbook.homework import intake, page, schedule
+from tokenbook.homework.grading import blank, grade_student
+from tokenbook.homework.intake import Submission, submissions, unpack
+from tokenbook.homework.pool import grade_all
+from tokenbook.homework.progress import read
+from tokenbook.homework.sandbox import Sandbox
+from tokenbook.homework.source import find_chapter, read_homework, student_notebook
+from tokenbook.languages import foreign
+from tokenbook.languages.pages import NotebookError
 
 
 def text(notebook: dict) -> str:
@@ -469,7 +469,7 @@ def test_who_is_graded_already_is_not_graded_again(tmp_path, monkeypatch):
         asked.append([submission.student for submission in todo])
         yield from (blank(submission, homework) for submission in todo)
 
-    monkeypatch.setattr("homework.pool.grade_all", counting)
+    monkeypatch.setattr("tokenbook.homework.pool.grade_all", counting)
     out = tmp_path / "out"
     assert grade(tmp_path / "in", out) == 0
     first = (out / "grades.csv").read_bytes()
@@ -524,7 +524,7 @@ def test_ctrl_c_leaves_no_process_and_the_same_command_goes_on(tmp_path, jobs):
     arguments = ["grade", str(SAMPLE), str(tmp_path / "in"), "--jobs", jobs]
     arguments += ["--out", str(tmp_path / "out"), "--seconds", "60"]
     driver = subprocess.Popen(
-        [sys.executable, "-m", "homework", *arguments],
+        [sys.executable, "-m", "tokenbook.homework", *arguments],
         env=os.environ | {"TMPDIR": str(ours)},
         start_new_session=True,
         # In the background of a shell Ctrl-C is ignored, also by what is started there.
@@ -603,7 +603,9 @@ def test_all_chapters_are_made_with_a_calendar(tmp_path, capsys):
     assert all(len(line) <= 75 and b"\n" not in line for line in lines)
 
 
-@pytest.mark.parametrize("module", ["homework.command", "homework.page"])
+@pytest.mark.parametrize(
+    "module", ["tokenbook.homework.command", "tokenbook.homework.page"]
+)
 def test_making_and_reporting_load_no_torch(module):
     see = f"import sys, {module}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", see], check=True)
@@ -670,7 +672,7 @@ def test_the_report_of_a_class_without_a_failed_check():
 
 @pytest.mark.slow
 def test_the_recipe_for_github_actions_grades_a_students_push(tmp_path):
-    recipe = (ROOT / "src" / "homework" / "recipe.yml").read_text("utf-8")
+    recipe = (ROOT / "src" / "tokenbook" / "homework" / "recipe.yml").read_text("utf-8")
     steps = yaml.safe_load(recipe)["jobs"]["grade"]["steps"]
     graded = next(step for step in steps if step.get("name") == "Grade")
     write(tmp_path, {"hw.ipynb": RIGHT})

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tokencredit.figures import batch_steps, cluster
+from tokenbook.figures import batch_steps, cluster
 
 ALL = list(
     product(batch_steps.PARTS, batch_steps.CARDS, batch_steps.SIZES, batch_steps.EPOCHS)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coursebook.code_cells import in_language
-from coursebook.languages import LANGUAGES, foreign
+from tokenbook.languages import LANGUAGES, foreign
+from tokenbook.languages.code_cells import in_language
 
 CELLS = [
     pytest.param("".join(cell["source"]), id=f"{path.stem[:2]}-{cell['id']}")

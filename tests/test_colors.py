@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from explorer.colors import SHEET, THEMES, mix, palette, rgb
+from tokenbook.explorer.colors import SHEET, THEMES, mix, palette, rgb
 
 EYES = {
     "normal": np.eye(3),

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES
 
 ROOT = Path(__file__).parents[1]
 EXTEND = ROOT / "book" / "extend.md"
@@ -36,7 +36,7 @@ print(json.dumps(said))
 PLAYGROUND = """
 import os
 from types import SimpleNamespace as Some
-import playground_page as page
+from tokenbook.site.playground import page
 page.Playground.made(Some(depends_on=lambda _: None, config=Some(edition="en")))
 assert "GRPO" in page.rows() and "SPO" not in page.rows()
 os._exit(0)  # V8 may wait for ever at the interpreter's end
@@ -353,7 +353,7 @@ def test_an_exercise_is_three_cells_and_its_wrong_answers(tested, grown):
     assert passes(tested, "test_answers", "01_tokens")
     for lang in LANGUAGES:
         make = ["make", "1", "--lang", lang, "--out", "out"]
-        assert python(grown, "-m", "homework", *make).returncode == 0
+        assert python(grown, "-m", "tokenbook.homework", *make).returncode == 0
         made = grown / "out" / f"01_tokens_as_actions_{lang}.ipynb"
         text = made.read_text(encoding="utf-8")
         assert "def double(x)" in text and "return 2 * x" not in text
@@ -441,7 +441,7 @@ def test_a_sentence_is_compared_with_its_partner(tree):
     )
     next(english)["source"].append(" See $x_7$.")
     chapter.write_text(json.dumps(notebook), encoding="utf-8")
-    done = python(tree, "-m", "coursebook.parity", chapter)
+    done = python(tree, "-m", "tokenbook.languages.parity", chapter)
     assert done.returncode == 1 and "05_critics_gae.ipynb, cell" in done.stdout
     assert "lacks the formula $x_7$: add it" in done.stdout
 
@@ -451,7 +451,7 @@ def test_a_term_is_renamed_in_one_row(tree):
     replace(glossary, "zh: 折扣因子", "zh: 贴现率")
     page = written(tree, "zh", "glossary_page.GlossaryTables")["GlossaryTables"]
     assert "贴现率" in page and "折扣因子" not in page
-    ask = "from coursebook.glossary import term; print(ascii(term('discount', 'zh')))"
+    ask = "from tokenbook.languages.glossary import term; print(ascii(term('discount', 'zh')))"
     assert python(tree, "-c", ask).stdout.strip() == ascii("贴现率")
 
 
@@ -466,7 +466,7 @@ def test_a_term_that_is_retired_is_listed_where_prose_keeps_it(tree):
 
 @pytest.mark.slow
 def test_a_colour_is_changed_in_the_style_sheet(tree):
-    sheet = tree / "src" / "explorer" / "static" / "colors.css"
+    sheet = tree / "src" / "tokenbook" / "explorer" / "static" / "colors.css"
     text = sheet.read_text(encoding="utf-8")
     colour = re.search(r"--[\w-]+: (#[0-9a-f]{6});", text)[1]
     sheet.write_text(text.replace(colour, "#123456"), encoding="utf-8")
@@ -491,9 +491,9 @@ def test_a_language_is_added_in_one_place(tree):
         "book/course.yml",
         "_toc.yml, parts",
         "_config.yml, editions",
-        "book/_templates/navbar-logo.html",
+        "src/tokenbook/site/theme/templates/navbar-logo.html",
         "book/errata/01_min_for_good_max_for_bad.py, line",
-        "src/homework/words.py, line",
+        "src/tokenbook/homework/words.py, line",
     ):
         assert any(line.startswith(place) for line in todo), place
     # Chinese and English stay what they are: pages, words, homework.
@@ -501,7 +501,9 @@ def test_a_language_is_added_in_one_place(tree):
     names = f"({names}) and not feedback"  # which takes a class of graded notebooks
     said = run_tests(tree, names, "test_site_build.py", "test_homework.py")
     assert said and not any(said.values()), next(filter(None, said.values()))
-    done = python(tree, "-m", "homework", "make", 5, "--lang", "ja", "--out", "out")
+    done = python(
+        tree, "-m", "tokenbook.homework", "make", 5, "--lang", "ja", "--out", "out"
+    )
     assert done.returncode == 2 and "invalid choice: 'ja'" in done.stderr
 
 

@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from tokencredit import gae
-from tokencredit.figures import gae as biased
-from tokencredit.figures import gae_triangle, token_value, value_clip
-from tokencredit.figures._token_values import (
+from tokenbook.figures import gae as biased
+from tokenbook.figures import gae_triangle, token_value, value_clip
+from tokenbook.figures._token_values import (
     CRITIC,
     MONTE_CARLO,
     RESPONSES,
@@ -15,7 +14,8 @@ from tokencredit.figures._token_values import (
     say,
     stored,
 )
-from tokencredit.figures._token_values import score as verdict
+from tokenbook.figures._token_values import score as verdict
+from tokencredit import gae
 from tokencredit.world.starts import warm_start
 
 

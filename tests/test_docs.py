@@ -11,7 +11,7 @@ import pytest
 import torch
 import yaml
 
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES
 from tokencredit import ALGORITHMS, policy_loss
 
 ROOT = Path(__file__).parents[1]

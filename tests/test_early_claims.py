@@ -12,8 +12,8 @@ import pytest
 import torch
 from test_site_build import load
 
+from tokenbook.lab import per_seed, results
 from tokencredit import ALGORITHMS, rollout, score, task
-from tokencredit.lab import per_seed, results
 from tokencredit.world.starts import warm_start
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"

@@ -682,7 +682,7 @@ def test_of_equally_good_plans_the_shortest_is_chosen_and_then_the_first(success
 
 PLANS = """
 from tokencredit.world.games.frozen_lake import optimum, random_lake
-from tokencredit.figures.episode import episode
+from tokenbook.figures.episode import episode
 for seed in range(20):
     best = optimum(random_lake(seed, 4, 0.8))
     print(*(best.solve(turns, 2 * turns)[1] for turns in range(6)))

@@ -3,13 +3,20 @@
 import re
 
 import pytest
-from errata_page import WORDS, ErrataExhibits, exhibits, index, learned, trained
 
-from coursebook.glossary import retired
-from coursebook.languages import LANGUAGES
-from coursebook.pages import headings, slug
-from tokencredit.figures import STAGES
-from tokencredit.lab import per_seed, responses, results, where
+from tokenbook.figures import STAGES
+from tokenbook.lab import per_seed, responses, results, where
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.glossary import retired
+from tokenbook.languages.pages import headings, slug
+from tokenbook.site.pages.errata import (
+    WORDS,
+    ErrataExhibits,
+    exhibits,
+    index,
+    learned,
+    trained,
+)
 from tokencredit.world.tasks import task
 
 EXHIBITS = exhibits()

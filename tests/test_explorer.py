@@ -11,7 +11,7 @@ import explorer_example
 import numpy as np
 import pytest
 
-from explorer import (
+from tokenbook.explorer import (
     LANGUAGES,
     Dial,
     Figure,
@@ -32,12 +32,12 @@ from explorer import (
     tile,
     words_of,
 )
-from explorer import page as pages
-from explorer.drawing import is_a
-from explorer.live import READER, widget
-from explorer.paint import TONES, paint, picture
-from explorer.record import encode, record
-from explorer.tokens import Strips
+from tokenbook.explorer import page as pages
+from tokenbook.explorer.drawing import is_a
+from tokenbook.explorer.live import READER, widget
+from tokenbook.explorer.paint import TONES, paint, picture
+from tokenbook.explorer.record import encode, record
+from tokenbook.explorer.tokens import Strips
 
 EXAMPLE = explorer_example.FIGURE
 HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
@@ -341,7 +341,7 @@ def test_a_figure_without_dials_is_a_picture_without_a_script():
 
 
 def test_an_element_has_ids_of_its_own_and_a_language_of_the_book():
-    module = "tokencredit.figures.group_rewards"
+    module = "tokenbook.figures.group_rewards"
     first, again = (pages.page_html(module, "zh", uid) for uid in ("uid1", "uid2"))
     assert again == first.replace("uid1", "uid2") != first
     with pytest.raises(FigureError, match="language is one of"):

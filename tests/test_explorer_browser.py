@@ -13,8 +13,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from explorer import Strip, show_strip
-from tokencredit.figures import explore
+from tokenbook.explorer import Strip, show_strip
+from tokenbook.figures import explore
 
 ROOT = Path(__file__).parents[1]
 _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
@@ -22,7 +22,7 @@ measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 
 CONF = """
-extensions = ["myst_nb", "explorer.book"]
+extensions = ["myst_nb", "tokenbook.explorer.book"]
 html_theme = "sphinx_book_theme"
 language = "{language}"
 nb_execution_mode = "off"
@@ -32,7 +32,7 @@ LINKS = """# Page
 
 <a data-xp="group_rewards" data-set="r1=1,r2=1,r3=1,r4=1,r5=1">all right</a>
 """
-DIRECTIVE = """```{explorer} tokencredit.figures.hero
+DIRECTIVE = """```{explorer} tokenbook.figures.hero
 ```"""
 LANGUAGES = {"zh": "zh_CN", "en": "en"}
 pytestmark = pytest.mark.browser

@@ -2,10 +2,10 @@
 
 import pytest
 
+from tokenbook.figures import family
+from tokenbook.figures._thread import STAGES
+from tokenbook.lab.experiments.distillation import PLAIN, TAUGHT
 from tokencredit import ALGORITHMS
-from tokencredit.figures import family
-from tokencredit.figures._thread import STAGES
-from tokencredit.lab.experiments.distillation import PLAIN, TAUGHT
 
 ROWS = [method for method in family.METHODS if not method.code]
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from matplotlib.colors import to_rgb
 
-from tokencredit.figures import (
+from tokenbook.figures import (
     COLORS,
     LEVELS,
     FigureError,

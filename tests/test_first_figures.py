@@ -6,9 +6,9 @@ import pytest
 import torch
 from test_site_build import load
 
-from explorer.words import Language
+from tokenbook.explorer.words import Language
+from tokenbook.figures import decisions, forty_lines, hero, shift, temperature
 from tokencredit import rollout, task
-from tokencredit.figures import decisions, forty_lines, hero, shift, temperature
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 

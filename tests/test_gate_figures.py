@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tokencredit.figures import gates, sequence_ratio
+from tokenbook.figures import gates, sequence_ratio
 
 
 @pytest.mark.parametrize(

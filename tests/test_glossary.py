@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from coursebook import pages
-from coursebook.glossary import GLOSSARY, ROWS, retired, symbol, term
-from coursebook.languages import LANGUAGES
-from coursebook.notebooks import ROOT
+from tokenbook.languages import LANGUAGES, pages
+from tokenbook.languages.glossary import GLOSSARY, ROWS, retired, symbol, term
+from tokenbook.languages.notebooks import ROOT
 
 
 def written(file: str) -> list[str]:
@@ -61,7 +60,7 @@ def test_a_term_is_found_by_its_id_in_each_language():
 def test_figures_name_their_terms_by_id():
     ids = {tuple(row[lang] for lang in LANGUAGES): name for name, row in ROWS.items()}
     found = []
-    for path in sorted((ROOT / "src" / "tokencredit" / "figures").glob("*.py")):
+    for path in sorted((ROOT / "src" / "tokenbook" / "figures").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             words = isinstance(node, ast.Tuple) and tuple(
                 getattr(part, "value", None) for part in node.elts

@@ -5,9 +5,9 @@ import zipfile
 
 import pytest
 
-from coursebook.pages import NotebookError
-from homework.gradebook import fill
-from homework.similar import alike
+from tokenbook.homework.gradebook import fill
+from tokenbook.homework.similar import alike
+from tokenbook.languages.pages import NotebookError
 
 CANVAS = """Student,ID,SIS Login ID,Section,Chapter 4 (811),Chapter 5 (812),Final Score
     Points Possible,,,,12,12,

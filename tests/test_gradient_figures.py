@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from tokencredit.figures import batch_direction, score_function, simplex
+from tokenbook.figures import batch_direction, score_function, simplex
 
 P = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
 R = torch.tensor([1.0, 0.5, 0.0], dtype=torch.float64)

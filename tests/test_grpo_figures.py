@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 import torch
 
+from tokenbook.figures import difficulty
 from tokencredit import group_relative
-from tokencredit.figures import difficulty
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from wild_page import WILD
 
-from coursebook import pages
-from coursebook.languages import SOURCE
+from tokenbook.languages import SOURCE, pages
+from tokenbook.site.pages.wild import WILD
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = {pages.chapter_number(p.name): p for p in ROOT.glob("chapters/[0-9]*.ipynb")}

@@ -26,17 +26,14 @@ import numpy as np
 import pytest
 import torch
 
-from coursebook import marks
-from coursebook.code_cells import in_language
-from coursebook.languages import foreign, pick
-from coursebook.pages import is_solution, one_language, read_notebook, tags
-from homework import exchange, kinds, worker
-from homework.grading import Outcome, Run, grade_student
-from homework.intake import Submission
-from homework.report import data as as_data
-from homework.report import markdown, reason
-from homework.sandbox import Sandbox
-from homework.source import (
+from tokenbook.__main__ import main
+from tokenbook.homework import exchange, kinds, worker
+from tokenbook.homework.grading import Outcome, Run, grade_student
+from tokenbook.homework.intake import Submission
+from tokenbook.homework.report import data as as_data
+from tokenbook.homework.report import markdown, reason
+from tokenbook.homework.sandbox import Sandbox
+from tokenbook.homework.source import (
     Check,
     has_homework,
     imported,
@@ -44,9 +41,11 @@ from homework.source import (
     read_homework,
     student_notebook,
 )
-from homework.verify import sandbox_for, verify
-from homework.words import REASONS, SPOKEN
-from tokencredit.__main__ import main
+from tokenbook.homework.verify import sandbox_for, verify
+from tokenbook.homework.words import REASONS, SPOKEN
+from tokenbook.languages import foreign, marks, pick
+from tokenbook.languages.code_cells import in_language
+from tokenbook.languages.pages import is_solution, one_language, read_notebook, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "homework" / "90_sample.ipynb"
@@ -967,7 +966,7 @@ def test_the_grader_keeps_its_asserts_under_optimisation(tmp_path):
     save(tmp_path / "in" / "bad" / "a.ipynb", submission(WRONG))
     command = ["homework", "grade", str(SAMPLE), str(tmp_path / "in"), "--out"]
     subprocess.run(
-        [sys.executable, "-O", "-m", "tokencredit", *command, str(tmp_path / "out")],
+        [sys.executable, "-O", "-m", "tokenbook", *command, str(tmp_path / "out")],
         check=True,
         capture_output=True,
     )

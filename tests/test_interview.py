@@ -6,8 +6,11 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from course import plan
-from interview_page import (
+
+from tokenbook.languages import pick
+from tokenbook.languages.data import load
+from tokenbook.languages.pages import chapter_number
+from tokenbook.site.interview.page import (
     BANK,
     LEVELS,
     SIDE,
@@ -16,10 +19,7 @@ from interview_page import (
     InterviewBank,
     questions,
 )
-
-from coursebook.data import load
-from coursebook.languages import pick
-from coursebook.pages import chapter_number
+from tokenbook.site.pages.course import plan
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))

@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import expect
 
-from coursebook.pages import one_language
+from tokenbook.languages.pages import one_language
 
 ROOT = Path(__file__).parents[1]
 _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
@@ -23,7 +23,7 @@ _spec.loader.exec_module(measure)
 
 NAME = "figures.ipynb"
 CELLS = [
-    "from tokencredit.figures import explore",
+    "from tokenbook.figures import explore",
     'explore("ppo_clip")',
 ]
 SETTINGS = {

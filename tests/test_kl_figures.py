@@ -6,7 +6,7 @@ import pytest
 import torch
 from test_site_build import load
 
-from tokencredit.figures import kl, reward_hack, two_humps
+from tokenbook.figures import kl, reward_hack, two_humps
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task

@@ -12,16 +12,17 @@ import pytest
 import torch
 from pandas import DataFrame
 
-from coursebook import stamps
-from tokencredit import lab, rollout
-from tokencredit.__main__ import main
-from tokencredit.lab import Experiment, phenomena, run_experiment, stamping
-from tokencredit.lab.drawing import draw
-from tokencredit.lab.experiment import experiments
-from tokencredit.lab.experiments import _chain, _games, _sort, sort_start
-from tokencredit.lab.experiments._signs import SHOWN
-from tokencredit.lab.experiments._signs import TASK as SIGNS
-from tokencredit.lab.store import STORE, load, path_of, save
+from tokenbook import lab
+from tokenbook.__main__ import main
+from tokenbook.lab import Experiment, phenomena, run_experiment, stamping
+from tokenbook.lab.drawing import draw
+from tokenbook.lab.experiment import experiments
+from tokenbook.lab.experiments import _chain, _games, _sort, sort_start
+from tokenbook.lab.experiments._signs import SHOWN
+from tokenbook.lab.experiments._signs import TASK as SIGNS
+from tokenbook.lab.store import STORE, load, path_of, save
+from tokenbook.languages import stamps
+from tokencredit import rollout
 from tokencredit.training import dials, train, warm_up
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
@@ -338,7 +339,7 @@ def test_the_help_tells_all_there_is_to_a_run(capsys):
     options = set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help"}
     assert options == set(re.findall(r"--[a-z]+", told)) - {"--help"}
     for verb in ("list", "run", "show", "table", "stamp", "phenomena"):
-        assert f"python -m tokencredit lab {verb}" in told
+        assert f"python -m tokenbook lab {verb}" in told
 
 
 def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
@@ -360,7 +361,7 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
 def test_no_experiment_is_kept_that_no_page_draws():
     root = Path(__file__).parents[1]
     pages = [*root.glob("chapters/*.ipynb"), *root.glob("book/_ext/*.py")]
-    pages += [*root.glob("book/*.ipynb"), *root.glob("src/tokencredit/figures/*.py")]
+    pages += [*root.glob("book/*.ipynb"), *root.glob("src/tokenbook/figures/*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     drawn = {name for name in NAMES if re.search(rf'"{name}\\?"', text)}
     drawn |= {one.experiment for one in phenomena.PHENOMENA}
@@ -444,11 +445,11 @@ def test_the_readme_shows_the_table_of_the_store():
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_results_were_computed_by_todays_code(name):
     head, _ = load(path_of(experiments()[name]))
-    assert "stamp" in head, f"{name} has no stamp; run: python -m tokencredit lab stamp"
+    assert "stamp" in head, f"{name} has no stamp; run: python -m tokenbook lab stamp"
     modules = stamping.changed(head["stamp"])
     assert not modules, (
         f"{name} was computed by other code of {', '.join(modules)}; "
-        f"run: python -m tokencredit lab stamp {name}"
+        f"run: python -m tokenbook lab stamp {name}"
     )
 
 
@@ -511,13 +512,13 @@ def test_a_stamp_is_taken_in_a_process_of_its_own_and_is_the_stored_one():
     old = load(path_of(experiments()["sort-start"]))[0]["stamp"]
     assert not stamping.other_numbers(old, new)
     assert not stamping.changed(new)
-    assert "tokencredit.lab.experiments.sort_start" in new["code"]
+    assert "tokenbook.lab.experiments.sort_start" in new["code"]
     assert "tokencredit.training.dials" in new["code"]
 
 
 def test_a_run_by_other_code_is_not_mixed_in(tmp_path):
     chosen, calls = counting()
-    taken = {"code": {"coursebook.languages": "0 names"}, "quick": {}}
+    taken = {"code": {"tokenbook.languages": "0 names"}, "quick": {}}
     quietly(chosen, tmp_path, seeds=1, stamp=lambda name: taken)
     assert load(path_of(chosen, tmp_path))[0]["stamp"] == taken
     with pytest.raises(
@@ -547,7 +548,7 @@ def started(monkeypatch, name, seed, variant=0):
         cached.cache_clear()
     with monkeypatch.context() as patched:
         for module in [*sys.modules.values()]:
-            if module.__name__.startswith("tokencredit.lab.experiments"):
+            if module.__name__.startswith("tokenbook.lab.experiments"):
                 for verb in (train, warm_up):
                     if getattr(module, verb.__name__, None) is verb:
                         patched.setattr(module, verb.__name__, noting(verb))

@@ -1,6 +1,6 @@
 """What every live figure of the course keeps to, without a browser.
 
-A new file in `tokencredit.figures` with a FIGURE is tested by being there.
+A new file in `tokenbook.figures` with a FIGURE is tested by being there.
 """
 
 import gzip
@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from explorer import LANGUAGES, Figure, Language, html, words_of
-from explorer import page as pages
-from explorer.drawing import is_a
+from tokenbook.explorer import LANGUAGES, Figure, Language, html, words_of
+from tokenbook.explorer import page as pages
+from tokenbook.explorer.drawing import is_a
+from tokenbook.figures import explore, figure_names, show_strip, strip_of
 from tokencredit import ALGORITHMS
 from tokencredit.batch import Batch
-from tokencredit.figures import explore, figure_names, show_strip, strip_of
 
 LIVE = figure_names()
 HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
@@ -33,7 +33,7 @@ def figure(request) -> Figure:
 
 @pytest.fixture(scope="module")
 def built(figure) -> dict[str, str]:
-    module = f"tokencredit.figures.{figure.name}"
+    module = f"tokenbook.figures.{figure.name}"
     return {lang: pages.page_html(module, lang, pages.UID) for lang in LANGUAGES}
 
 
@@ -130,7 +130,7 @@ def test_an_output_in_git_is_small_and_holds_no_widget_state(figure):
     assert bundle.pop("application/vnd.jupyter.widget-view+json")
     assert sorted(bundle) == ["image/png", "text/plain"]
     assert len(json.dumps(bundle)) <= 20_000
-    assert metadata == {"explorer": {"figure": f"tokencredit.figures.{figure.name}"}}
+    assert metadata == {"explorer": {"figure": f"tokenbook.figures.{figure.name}"}}
     lines = bundle["text/plain"].splitlines()
     assert lines[0] == figure.name
     assert not HAN.search(bundle["text/plain"])

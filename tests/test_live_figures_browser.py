@@ -15,18 +15,18 @@ import explorer_example
 import pytest
 from quick import some
 
-from explorer import LANGUAGES, Figure
-from explorer import page as pages
-from explorer.drawing import is_a, load
-from explorer.page import STATIC
-from tokencredit.figures import figure_names
+from tokenbook.explorer import LANGUAGES, Figure
+from tokenbook.explorer import page as pages
+from tokenbook.explorer.drawing import is_a, load
+from tokenbook.explorer.page import STATIC
+from tokenbook.figures import figure_names
 
 ROOT = Path(__file__).parents[1]
 _spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
 measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 
-MODULES = {name: f"tokencredit.figures.{name}" for name in figure_names()}
+MODULES = {name: f"tokenbook.figures.{name}" for name in figure_names()}
 MODULES["explorer_example"] = "explorer_example"
 FIGURES = {name: load(module) for name, module in MODULES.items()}
 PAGE = """<!doctype html><html lang="{language}"><meta charset="utf-8">

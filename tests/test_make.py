@@ -168,7 +168,14 @@ def test_a_port_that_is_none_is_refused(port, capsys):
 def test_an_interrupted_build_goes_on_cleanly(tmp_path):
     root = make_book(tmp_path / "book")
     out = root / "_build" / "site"
-    command = [sys.executable, ROOT / "book/site.py", "--source", root, "--out", out]
+    command = [
+        sys.executable,
+        ROOT / "src/tokenbook/site/make/site.py",
+        "--source",
+        root,
+        "--out",
+        out,
+    ]
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coursebook import marks, notebooks, pages
+from tokenbook.languages import marks, notebooks, pages
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))

@@ -3,7 +3,7 @@
 import pytest
 from test_marks import asked, code, prose, side
 
-from coursebook import minutes
+from tokenbook.languages import minutes
 
 TEXT = "one two three four five six seven eight nine ten " * 20  # 200 words: a minute
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from coursebook import notebooks, parity
-from coursebook.notebooks import ROOT
+from tokenbook.languages import notebooks, parity
+from tokenbook.languages.notebooks import ROOT
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 CHAPTERS += [notebooks.APPENDIX, notebooks.TEMPLATE]
@@ -157,7 +157,9 @@ def test_each_fault_is_found_with_its_place(copy, fault, message):
 
 def test_a_stale_output_names_the_command_that_repairs_it(copy):
     found = copy(set_source)
-    assert re.search(r"run: python -m coursebook.notebooks run \S*small.ipynb", found)
+    assert re.search(
+        r"run: python -m tokenbook.languages.notebooks run \S*small.ipynb", found
+    )
 
 
 def stale_after(small: Path, folder: Path, pattern: str, edit) -> str:
@@ -170,7 +172,13 @@ def stale_after(small: Path, folder: Path, pattern: str, edit) -> str:
         if re.search(f"^{pattern}", file.read_text("utf-8"), re.M)
     )
     file.write_text(edit(file.read_text("utf-8")), encoding="utf-8")
-    command = [sys.executable, "-m", "coursebook.notebooks", "check", str(small)]
+    command = [
+        sys.executable,
+        "-m",
+        "tokenbook.languages.notebooks",
+        "check",
+        str(small),
+    ]
     env = os.environ | {"PYTHONPATH": str(folder / "src")}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert not done.stderr

@@ -95,7 +95,7 @@ def test_a_wheel_brings_what_it_reads_and_leaves_nothing_to_track(tmp_path):
         names = packed.namelist()
         packed.extractall(tmp_path / "installed")
     assert {name.partition("/")[0] for name in names} >= PACKAGES
-    say = "from coursebook.glossary import term; print(term('discount', 'en'))"
+    say = "from tokenbook.languages.glossary import term; print(term('discount', 'en'))"
     env = {"PYTHONPATH": str(tmp_path / "installed")}
     command = [sys.executable, "-c", say]
     said = subprocess.run(

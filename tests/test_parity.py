@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from coursebook import parity
+from tokenbook.languages import parity
 
 ZH = """\
 ## 优势

@@ -4,14 +4,23 @@ import doctest
 import re
 from pathlib import Path
 
-import paths_page
 import pytest
-import wild_page
-from course import plan
-from paths_page import LINES, Book, Paths, chapter, data, road, rows, shown, whole
 
-from coursebook import minutes, pages
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES, minutes, pages
+from tokenbook.site.pages import wild
+from tokenbook.site.pages.course import plan
+from tokenbook.site.paths import page
+from tokenbook.site.paths.page import (
+    LINES,
+    Book,
+    Paths,
+    chapter,
+    data,
+    road,
+    rows,
+    shown,
+    whole,
+)
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(ROOT.glob("chapters/[0-9]*.ipynb"))

@@ -17,15 +17,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import playground_page as page
 import pytest
 import torch
-from javascript import javascript
 from v8 import V8
 
 import tokencredit as tc
-from coursebook.glossary import ROWS, retired
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.glossary import ROWS, retired
+from tokenbook.site.javascript import javascript
+from tokenbook.site.playground import page
 from tokencredit.world.words import SHARING, WORDS, PrefixPolicy, Words
 
 ROOT = Path(__file__).parents[1]
@@ -1004,7 +1004,7 @@ def test_javascript_runs_in_threads_that_know_nothing_of_each_other():
     """Where a CPU has memory protection keys, as servers do, the second one died."""
     script = """
         from threading import Thread
-        from javascript import javascript
+        from tokenbook.site.javascript import javascript
         HOT = "var sum = 0; for (let i = 0; i < 3e6; i++) sum += i % 7; sum"
         for _ in range(3):
             thread = Thread(target=lambda: print(javascript(HOT).eval("sum")))

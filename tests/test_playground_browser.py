@@ -4,10 +4,11 @@ import gzip
 import re
 from pathlib import Path
 
-import playground_page as playground
 import pytest
 from quick import some
 from test_site_build import load
+
+from tokenbook.site.playground import page as playground
 
 measure = load("measure")
 pytestmark = pytest.mark.browser

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tokencredit.figures import epochs, importance, ppo_loop, reuse, three_attempts
-from tokencredit.lab import results
+from tokenbook.figures import epochs, importance, ppo_loop, reuse, three_attempts
+from tokenbook.lab import results
 
 
 def test_a_walk_to_the_right_counts_nine_times_and_a_hundred_are_worth_twelve():

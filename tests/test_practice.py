@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursebook.code_cells import in_language
-from coursebook.pages import language_of, read_notebook
-from homework.answers import read_answers
-from homework.practice import page as practice
-from homework.practice import runner, vendor
-from homework.source import read_homework
+from tokenbook.homework.answers import read_answers
+from tokenbook.homework.practice import page as practice
+from tokenbook.homework.practice import runner, vendor
+from tokenbook.homework.source import read_homework
+from tokenbook.languages.code_cells import in_language
+from tokenbook.languages.pages import language_of, read_notebook
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
@@ -272,7 +272,7 @@ def small_torch():
     before = {
         name: m for name, m in sys.modules.items() if name.partition(".")[0] == "torch"
     }
-    from homework.practice import small_torch as module
+    from tokenbook.homework.practice import small_torch as module
 
     sys.modules.update(before)
     return module

@@ -8,9 +8,9 @@ import pytest
 from quick import some
 from test_site_build import ROOT, load
 
-from homework.practice import page as practice
-from homework.source import read_homework, student_notebook
-from homework.verify import graded, sandbox_for
+from tokenbook.homework.practice import page as practice
+from tokenbook.homework.source import read_homework, student_notebook
+from tokenbook.homework.verify import graded, sandbox_for
 
 measure = load("measure")
 pytestmark = pytest.mark.browser

@@ -13,10 +13,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from coursebook.languages import LANGUAGES, fits
-from symptoms.config import HERE, bundle, data, evaluate, read, report, tree, zoo
-from symptoms.config_command import lines
-from tokencredit.__main__ import main
+from tokenbook.__main__ import main
+from tokenbook.languages import LANGUAGES, fits
+from tokenbook.symptoms.config import (
+    HERE,
+    bundle,
+    data,
+    evaluate,
+    read,
+    report,
+    tree,
+    zoo,
+)
+from tokenbook.symptoms.config_command import lines
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = data()["libraries"]
@@ -649,7 +658,7 @@ def test_strings_and_comments_are_no_code():
     ],
 )
 def test_an_expression_knows_what_it_does_not_know(said, value):
-    from symptoms.config import Unknown
+    from tokenbook.symptoms.config import Unknown
 
     names = {"a": Unknown(frozenset({"a"})), "b": False, "c": 2, "none": None}
     found = evaluate(tree(said), names, {"c"})

@@ -2,10 +2,10 @@
 
 import pytest
 
-from coursebook.languages import LANGUAGES
-from symptoms.config import HERE, report
-from symptoms.config_page import EXAMPLE, box_html
-from symptoms.page import POLICY, lean
+from tokenbook.languages import LANGUAGES
+from tokenbook.symptoms.config import HERE, report
+from tokenbook.symptoms.config_page import EXAMPLE, box_html
+from tokenbook.symptoms.page import POLICY, lean
 
 pytestmark = pytest.mark.browser
 COLOURS = (

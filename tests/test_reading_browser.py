@@ -3,14 +3,14 @@
 import random
 import re
 
-import log_keys
 import pytest
 import yaml
 from quick import some
-from symptoms_page import curves
 from test_site_build import ROOT, load
 
-from coursebook.pages import slug
+from tokenbook.languages.pages import slug
+from tokenbook.symptoms import log_keys
+from tokenbook.symptoms.index_page import curves
 
 measure = load("measure")
 

@@ -14,12 +14,12 @@ from lab_logs import all_rates, runs
 from log_sources import moved
 from v8 import V8
 
-import symptoms
-from coursebook.pages import headings, slug
-from symptoms import command, page
-from symptoms.parse import MAX_ROWS, decode
-from symptoms.rules import quantities, rules, tree
-from symptoms.series import load
+from tokenbook import symptoms
+from tokenbook.languages.pages import headings, slug
+from tokenbook.symptoms import command, page
+from tokenbook.symptoms.parse import MAX_ROWS, decode
+from tokenbook.symptoms.rules import quantities, rules, tree
+from tokenbook.symptoms.series import load
 
 ROOT = Path(__file__).parents[1]
 LOGS = Path(__file__).parent / "logs"
@@ -79,7 +79,7 @@ def told(report: symptoms.Report) -> dict:
 
 @pytest.fixture(scope="module")
 def engine():
-    script = (ROOT / "src/symptoms/reader.js").read_text("utf-8")
+    script = (ROOT / "src/tokenbook/symptoms/reader.js").read_text("utf-8")
     engine = V8(page.tight(script) + HARNESS % json.dumps(page.reader_data()))
     yield engine
     engine.close()

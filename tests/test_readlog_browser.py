@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from test_site_build import load
 
-import symptoms
-from symptoms import page as readlog
-from symptoms.series import load as data
+from tokenbook import symptoms
+from tokenbook.symptoms import page as readlog
+from tokenbook.symptoms.series import load as data
 
 measure = load("measure")
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[1]
 LOGS = Path(__file__).parent / "logs"
-COLORS = (ROOT / "src/explorer/static/colors.css").read_text("utf-8")
+COLORS = (ROOT / "src/tokenbook/explorer/static/colors.css").read_text("utf-8")
 SHELL = """<!doctype html><html lang="{lang}" data-theme="{theme}"><head>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>x</title><meta charset="utf-8">

@@ -18,11 +18,11 @@ from statistics import NormalDist, mean, median, stdev
 import pytest
 import torch
 
-from explorer import words_of
-from explorer.drawing import is_a
+from tokenbook.explorer import words_of
+from tokenbook.explorer.drawing import is_a
+from tokenbook.figures import explore, figure_names
+from tokenbook.lab.experiments.engine_gap import engine
 from tokencredit import task
-from tokencredit.figures import explore, figure_names
-from tokencredit.lab.experiments.engine_gap import engine
 from tokencredit.world.starts import warm_start
 from tokencredit.world.text import encode
 

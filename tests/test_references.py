@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coursebook import pages
-from coursebook.pages import read_notebook
+from tokenbook.languages import pages
+from tokenbook.languages.pages import read_notebook
 from tokencredit import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]

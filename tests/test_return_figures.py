@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from tokenbook.figures import causality, discount_runs, discount_turns
 from tokencredit import rollout, task
-from tokencredit.figures import causality, discount_runs, discount_turns
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 

@@ -13,11 +13,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from cards import patterns
-from interview_page import SIDE, questions
 
-from coursebook import marks, minutes, pages
-from coursebook.languages import LANGUAGES
+from tokenbook.languages import LANGUAGES, marks, minutes, pages
+from tokenbook.site.chapter.cards import patterns
+from tokenbook.site.interview.page import SIDE, questions
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT.glob("chapters/[0-9]*.ipynb"))

@@ -12,17 +12,17 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from book_search import blocks
-from carry import install_cell
-from course import plan
 from docutils import nodes
 from docutils.utils import new_document
 from fontTools.ttLib import TTFont
-from katex_math import render, shown
-from line_ends import CloseLineEnds
 
-from coursebook.languages import foreign
-from coursebook.typography import close_line_ends, full_width
+from tokenbook.languages import foreign
+from tokenbook.languages.typography import close_line_ends, full_width
+from tokenbook.site.chapter.line_ends import CloseLineEnds
+from tokenbook.site.math.formulas import render, shown
+from tokenbook.site.pages.course import plan
+from tokenbook.site.search.index import blocks
+from tokenbook.site.theme.carry import install_cell
 
 ROOT = Path(__file__).parents[1]
 

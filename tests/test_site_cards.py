@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from course import plan
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from social import card
 
-from explorer.colors import palette
-from tokencredit.figures import STAGES
+from tokenbook.explorer.colors import palette
+from tokenbook.figures import STAGES
+from tokenbook.site.pages.course import plan
+from tokenbook.site.theme.social import card
 
 ROOT = Path(__file__).parents[1]
 ROWS = {row["number"]: row for row in plan(ROOT)}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from coursebook.sources import depend, forget, relisted
+from tokenbook.languages.sources import depend, forget, relisted
 
 ROOT = Path(__file__).parents[1]
 BUILD = """
@@ -26,7 +26,7 @@ import sys
 from pathlib import Path
 from importlib.util import module_from_spec, spec_from_file_location
 import yaml
-spec = spec_from_file_location("book_site", "book/site.py")
+spec = spec_from_file_location("book_site", "src/tokenbook/site/make/site.py")
 site = module_from_spec(spec)
 spec.loader.exec_module(site)
 root = Path.cwd()
@@ -55,7 +55,7 @@ def chapter(figure: str) -> dict:
         | {"source": f"# {title}"}
         for lang, title in (("zh", "题"), ("en", "Title"))
     ]
-    reference = {"explorer": {"figure": f"tokencredit.figures.{figure}"}}
+    reference = {"explorer": {"figure": f"tokenbook.figures.{figure}"}}
     shown = {"output_type": "display_data", "metadata": reference}
     shown["data"] = {"image/png": "", "text/plain": ""}
     cell = {"cell_type": "code", "id": "shown", "metadata": {}, "outputs": [shown]}
@@ -148,21 +148,21 @@ CHANGES = {
         "贴现的倍数",
     ),
     "a stored run": Change(
-        "src/tokencredit/lab/results/gamma-sweep.csv",
+        "src/tokenbook/lab/results/gamma-sweep.csv",
         r"(?m)^(0\.5,\d,\d+),[^,]+,[^,]+",
         r"\1,0.1234,0.1234",
         {"runs"},
         ">0.12<",
     ),
     "a recording": Change(
-        "src/tokencredit/figures/static/forty_lines.json",
+        "src/tokenbook/figures/static/forty_lines.json",
         '"success": 0.2617',
         '"success": 0.4321',
         {"record"},
         ">0.43<",
     ),
     "a figure": Change(
-        "src/tokencredit/figures/shift.py",
+        "src/tokenbook/figures/shift.py",
         "读完第 j 个词元",
         "读过第 j 个词元",
         {"still"},
@@ -200,10 +200,10 @@ def test_a_change_concerns_the_pages_that_show_it(known, kind):
 
 def test_a_figure_concerns_its_own_page_alone(known):
     for page, figure in FIGURES.items():
-        assert known[f"src/tokencredit/figures/{figure}.py"] == {page}
+        assert known[f"src/tokenbook/figures/{figure}.py"] == {page}
         mine = [file for file, pages in known.items() if page in pages]
         assert len(mine) < 80, page
-    assert known["src/tokencredit/lab/store.py"] == {"runs", "errata"}
+    assert known["src/tokenbook/lab/store.py"] == {"runs", "errata"}
 
 
 @pytest.fixture(scope="module")

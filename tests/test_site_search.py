@@ -5,9 +5,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from book_search import GREEK, HIGH, LOW, plain
 
-from coursebook.pages import pieces, read_notebook
+from tokenbook.languages.pages import pieces, read_notebook
+from tokenbook.site.search.index import GREEK, HIGH, LOW, plain
 
 ROOT = Path(__file__).parents[1]
 SIGNS = {

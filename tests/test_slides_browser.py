@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from takeaway.slides import minutes, plan, problems
+from tokenbook.takeaway.slides import minutes, plan, problems
 
 pytestmark = pytest.mark.browser
 CHAPTERS = sorted(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sources_page import SourcesTables, link, read
 
-from coursebook.languages import LANGUAGES
-from coursebook.pages import chapter_number
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.pages import chapter_number
+from tokenbook.site.pages.sources import SourcesTables, link, read
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = {chapter_number(p.name): p for p in ROOT.glob("chapters/[0-9]*.ipynb")}

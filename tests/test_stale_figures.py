@@ -5,10 +5,10 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from explorer import LANGUAGES
-from explorer.drawing import is_a
+from tokenbook.explorer import LANGUAGES
+from tokenbook.explorer.drawing import is_a
+from tokenbook.figures import asynchrony, balanced_clip, explore
 from tokencredit import ALGORITHMS
-from tokencredit.figures import asynchrony, balanced_clip, explore
 
 ALL = list(product(asynchrony.LIMITS, asynchrony.LONGS, (0, 1)))
 

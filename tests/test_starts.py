@@ -156,7 +156,7 @@ def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
     )
 
 
-# --- the stored files come from the recipe of book/records.py ---------------------
+# --- the stored files come from the recipe of src/tokenbook/lab/records.py ---------------------
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -11,11 +11,11 @@ import torch
 from sample_calls import CALLS
 
 import tokencredit as tc
+from tokenbook.figures import strip_of
 from tokencredit import ALGORITHMS
 from tokencredit.algorithm import TABLES, named
 from tokencredit.batch import Batch, join
 from tokencredit.engines.recipes import left_out, recipe, text
-from tokencredit.figures import strip_of
 from tokencredit.training import Dials, credit, objective, read, train
 from tokencredit.training.collect import collect
 from tokencredit.world.policy import Policy

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from pandas.testing import assert_frame_equal
 
-from tokencredit.__main__ import main
-from tokencredit.lab import Experiment, run_experiment
-from tokencredit.lab.experiment import experiment
-from tokencredit.lab.store import load, path_of
-from tokencredit.lab.sweep import sweep
+from tokenbook.__main__ import main
+from tokenbook.lab import Experiment, run_experiment
+from tokenbook.lab.experiment import experiment
+from tokenbook.lab.store import load, path_of
+from tokenbook.lab.sweep import sweep
 
 PATIENT = 120  # seconds until a process that should be there counts as lost
 
@@ -121,7 +121,7 @@ def test_a_run_that_kills_every_worker_ends_in_a_sentence(tmp_path, marks, monke
         if (x, seed) != ("a", 0):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr("tokencredit.lab.sweep.KILLED", 1)
+    monkeypatch.setattr("tokenbook.lab.sweep.KILLED", 1)
     with pytest.raises(ValueError, match="killed 1 times in a row"):
         quietly(marking(marks, killed), tmp_path, jobs=2)
 
@@ -129,7 +129,7 @@ def test_a_run_that_kills_every_worker_ends_in_a_sentence(tmp_path, marks, monke
 DRIVER = """
 import sys
 from pathlib import Path
-from tokencredit.lab import Experiment, run_experiment
+from tokenbook.lab import Experiment, run_experiment
 
 def run(variant, seed, quick, checkpoint):
     import os, time
@@ -296,7 +296,7 @@ def test_a_cluster_stores_the_rows_of_one_also_when_a_machine_dies(tmp_path, mar
 
 def test_a_cluster_that_cannot_run_says_why(tmp_path, marks, monkeypatch):
     chosen = marking(marks, lambda *_: None)
-    monkeypatch.setattr("tokencredit.lab.sweep.PATIENCE", "1s")
+    monkeypatch.setattr("tokenbook.lab.sweep.PATIENCE", "1s")
     nobody = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(ValueError, match="no scheduler answers at cluster"):
         quietly(chosen, tmp_path, cluster=nobody)
@@ -304,7 +304,7 @@ def test_a_cluster_that_cannot_run_says_why(tmp_path, marks, monkeypatch):
         quietly(chosen, tmp_path, cluster="here")
     with scheduler() as address:
         workers_at(address, 0)
-        monkeypatch.setattr("tokencredit.lab.sweep.PATIENCE", f"{PATIENT}s")
+        monkeypatch.setattr("tokenbook.lab.sweep.PATIENCE", f"{PATIENT}s")
         with pytest.raises(ValueError, match="has no worker; start them so: dask"):
             quietly(chosen, tmp_path, cluster=address)
         with worker(address, threads=2):

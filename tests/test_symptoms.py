@@ -6,17 +6,25 @@ import re
 from itertools import combinations
 from pathlib import Path
 
-import log_keys
 import numpy as np
 import pytest
-from book_search import ASKED, QUESTION, asked, asked_as, parted
 from docutils import nodes
-from symptoms_page import ENDS, QUANTITIES, SHAPES, across, curves, finder, sketch
 
-from coursebook.data import load
-from coursebook.pages import headings, pieces, slug
-from tokencredit.lab import responses, where
-from tokencredit.lab.phenomena import PHENOMENA
+from tokenbook.lab import responses, where
+from tokenbook.lab.phenomena import PHENOMENA
+from tokenbook.languages.data import load
+from tokenbook.languages.pages import headings, pieces, slug
+from tokenbook.site.search.index import ASKED, QUESTION, asked, asked_as, parted
+from tokenbook.symptoms import log_keys
+from tokenbook.symptoms.index_page import (
+    ENDS,
+    QUANTITIES,
+    SHAPES,
+    across,
+    curves,
+    finder,
+    sketch,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "symptoms.md"

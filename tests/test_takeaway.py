@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from takeaway.articles import Article
-from takeaway.deck import Card, deck, of_interview, written
+from tokenbook.takeaway.articles import Article
+from tokenbook.takeaway.deck import Card, deck, of_interview, written
 
 SITE = Path(__file__).resolve().parent.parent / "_build" / "site"
 MATH = (
@@ -135,7 +135,7 @@ def test_an_update_keeps_what_a_learner_has_reached(tmp_path):
 
 @pytest.mark.browser
 def test_every_page_has_its_text_and_llms_txt_names_it(folder):
-    from takeaway.text import write
+    from tokenbook.takeaway.text import write
 
     write(folder, "0 · 2026-01-01")
     index = (folder / "llms.txt").read_text("utf-8")
@@ -156,7 +156,7 @@ def test_every_page_has_its_text_and_llms_txt_names_it(folder):
 
 @pytest.mark.browser
 def test_data_for_programs_has_every_symptom_law_and_key(folder):
-    from takeaway.text import write_data
+    from tokenbook.takeaway.text import write_data
 
     made = {p.stem: json.loads(p.read_text()) for p in write_data(folder / "data", "0")}
     heads = (folder / "en/book/symptoms.html").read_text().count("<h3>")
@@ -168,7 +168,7 @@ def test_data_for_programs_has_every_symptom_law_and_key(folder):
 
 @pytest.mark.browser
 def test_the_decks_of_the_book_have_all_questions_and_predictions(folder):
-    from takeaway.deck import cards
+    from tokenbook.takeaway.deck import cards
 
     for lang in ("zh", "en"):
         found = list(cards(folder / lang, lang))

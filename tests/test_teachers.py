@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from course import plan
 
-from coursebook import minutes
-from coursebook.languages import LANGUAGES
-from coursebook.pages import chapter_number, one_language_page, read_notebook
-from homework.source import has_homework, needs_package, student_notebook
+from tokenbook.homework.source import has_homework, needs_package, student_notebook
+from tokenbook.languages import LANGUAGES, minutes
+from tokenbook.languages.pages import chapter_number, one_language_page, read_notebook
+from tokenbook.site.pages.course import plan
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "teachers.md").read_text(encoding="utf-8")
@@ -27,7 +26,7 @@ ADA = {  # one right answer, one with the wrong standard deviation
 
 
 def homework(*args) -> None:
-    command = [sys.executable, "-m", "homework", *map(str, args)]
+    command = [sys.executable, "-m", "tokenbook.homework", *map(str, args)]
     subprocess.run(command, check=True, capture_output=True)
 
 

@@ -5,11 +5,18 @@ import re
 from pathlib import Path
 
 import pytest
-from wild_page import LIBRARIES, WILD, WildChapters, WildLibraries, keys, settings
 
-from coursebook.data import load
-from coursebook.languages import LANGUAGES
-from coursebook.pages import chapter_number, headings, pieces, slugs, titles
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.data import load
+from tokenbook.languages.pages import chapter_number, headings, pieces, slugs, titles
+from tokenbook.site.pages.wild import (
+    LIBRARIES,
+    WILD,
+    WildChapters,
+    WildLibraries,
+    keys,
+    settings,
+)
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted(ROOT.glob("chapters/[0-9]*.ipynb"))
@@ -76,7 +83,7 @@ def test_the_libraries_say_the_same_in_every_language():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_library_has_all_its_keys_beside_what_it_does(lang):
-    rows = load(ROOT / "src" / "symptoms" / "keys.yml")
+    rows = load(ROOT / "src" / "tokenbook" / "symptoms" / "keys.yml")
     for name, of in (("verl", "verl"), ("TRL", "trl"), ("OpenRLHF", "openrlhf")):
         listed = " ".join(cells for _, cells in keys(name, lang))
         want = {row["key"] for row in rows if row["library"] == of}

@@ -3,7 +3,10 @@
 import re
 
 import pytest
-from zoo_page import (
+
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.pages import headings, slugs
+from tokenbook.site.zoo.page import (
     FIELDS,
     ZooTables,
     matrix,
@@ -12,9 +15,6 @@ from zoo_page import (
     tree,
     value_text,
 )
-
-from coursebook.languages import LANGUAGES
-from coursebook.pages import headings, slugs
 from tokencredit import ALGORITHMS
 
 

@@ -1,7 +1,7 @@
 """Laws for your own code 你的代码守哪些定律: the errata museum's, on your functions.
 
     check("loss", my_loss, like="GRPO")
-    pytest --pyargs tokencredit.laws --loss mypkg:my_loss --like GRPO
+    python -m tokencredit.laws --loss mypkg:my_loss --like GRPO
 
 A room of the museum (``book/errata/``) is the only place of its law; `kinds` says which
 rooms speak of a kind of function. Algorithms break some laws on purpose: a mean per
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from coursebook.pages import slug
+from tokenbook.languages.pages import slug
 from tokencredit.algorithm import Algorithm, named, policy_loss
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.laws.calls import Mine, Skip

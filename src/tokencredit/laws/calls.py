@@ -8,7 +8,7 @@ from textwrap import shorten
 import torch
 from torch import Tensor
 
-from coursebook.data import load
+from tokenbook.languages.data import load
 
 STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 FREE = inspect.Parameter("free", inspect.Parameter.KEYWORD_ONLY)  # one of **kwargs

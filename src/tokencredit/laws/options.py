@@ -1,4 +1,4 @@
-"""The command line of ``pytest --pyargs tokencredit.laws`` 命令行选项."""
+"""The command line of ``python -m tokencredit.laws`` 命令行选项."""
 
 import ast
 import pkgutil

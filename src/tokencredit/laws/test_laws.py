@@ -1,4 +1,4 @@
-"""What ``pytest --pyargs tokencredit.laws`` runs: a test for every law."""
+"""What ``python -m tokencredit.laws`` runs: a test for every law."""
 
 import pytest
 

@@ -1,0 +1,93 @@
+"""Rows of seeds, and of pairs: where each seed begins, and where it ends."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from tokenbook.figures._style import COLORS
+
+
+def name_rows(ax: Axes, names: list[str]) -> None:
+    """Rows with a name each 行名, the first on top, at the heights n - 1, ..., 0.
+
+    A name stands in its row, above the data, so that these have the width of the
+    panel: ``canvas(left=0.25)`` has room for the panel's letter.
+
+    Args:
+        ax: the panel.
+        names: of the rows, from the top.
+    """
+    for y, name in enumerate(names[::-1]):
+        if y % 2:
+            ax.axhspan(y - 0.5, y + 0.5, color=COLORS["grey"], alpha=0.08, lw=0)
+        ax.annotate(
+            name,
+            (0, y + 0.5),
+            (4, -7),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+        )
+    ax.set(yticks=[], ylim=(-0.5, len(names) - 0.5))
+    ax.spines["left"].set_visible(False)
+
+
+def dumbbells(
+    ax: Axes,
+    rows: dict[str, np.ndarray],
+    hues: dict[str, str] | None = None,
+    ends: tuple[str, str] | None = None,
+) -> None:
+    """A row for each name 哑铃图: each seed from its first value to its last.
+
+    First values are hollow and last ones filled. A bar across the seeds marks the
+    median of the last, which is written at the end of the row.
+
+    Args:
+        ax: the panel.
+        rows: for each name the values of all seeds, `[2, seeds]`: first and last. A
+            seed that is NaN has no line, and the median is that of the others.
+        hues: a key of `COLORS` for a row that says up or down; in others the seeds are
+            grey and the median is in ink.
+        ends: what the two values are called: a pair above the panel says it, for which
+            ``canvas(top=0.47)`` has room under a title.
+    """
+    name_rows(ax, [*rows])
+    for y, name in enumerate([*rows][::-1]):
+        hue = (hues or {}).get(name)
+        color, strong = COLORS[hue or "grey"], COLORS[hue or "ink"]
+        first, last = rows[name]
+        middle = np.nanmedian(last)
+        places = np.linspace(y + 0.08, y - 0.36, len(first))
+        ax.plot([first, last], [places, places], color=color, lw=0.8)
+        # the first is larger, so that it is seen round the last
+        ax.plot(first, places, "o", ms=4.6, mfc="white", color=color)
+        ax.plot(last, places, "o", ms=3.4, color=color)
+        ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=1)
+        ax.annotate(
+            f"{middle:.2g}",
+            (1, y + 0.5),
+            (-2, -7),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            color=strong,
+        )
+    if ends:
+        _name_pair(ax, *ends)
+
+
+def _name_pair(ax: Axes, first: str, last: str) -> None:
+    """A pair above the panel, with a name on either side, and the bar with its own."""
+    at = 5.2 * len(first) + 5 + np.array([0, 28])  # points from the panel's left
+    box = ax.get_window_extent()
+    x, y, gap = at / box.width, 1 + 9 / box.height, 5 / box.width
+    look = {"color": COLORS["grey"], "transform": ax.transAxes, "clip_on": False}
+    ax.plot(x, [y, y], lw=0.8, **look)
+    ax.plot(x[0], y, "o", ms=3.6, mfc="white", **look)
+    ax.plot(x[1], y, "o", ms=3.6, **look)
+    ax.text(x[0] - gap, y, first, ha="right", va="center", transform=ax.transAxes)
+    ax.text(x[1] + gap, y, last, va="center", transform=ax.transAxes)
+    ax.text(1, y, "median", ha="right", va="center", transform=ax.transAxes)
+    bar, tall = 1 - 38 / box.width, 5 / box.height  # left of its name
+    ax.plot([bar, bar], [y - tall, y + tall], lw=2, **look | {"color": COLORS["ink"]})

@@ -1,0 +1,126 @@
+"""Marks into a gradebook: what Canvas or Moodle exported, with the marks filled in.
+
+Canvas imports its own export: ``Student``, ``ID``, ``SIS Login ID``, ``Section`` and
+the columns of assignments. Moodle imports its offline grading worksheet, matched by
+``Identifier``, and a zip of feedback files, a folder a student, named as the folders
+of its export of submissions.
+"""
+
+import csv
+import io
+import re
+import zipfile
+from pathlib import Path
+
+from tokenbook.homework.report import feedback_of, number
+from tokenbook.languages.pages import NotebookError
+
+FIXED = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")  # of Canvas
+MOODLE = ("Identifier", "Full name", "Grade")
+MANUAL = "manual.csv"  # marks by hand, which the form of `rubric` saves
+
+
+def fill(
+    rows: list[dict], results: Path, export: Path, column: str
+) -> tuple[list[Path], list[str]]:
+    """Write the gradebook with marks, and for Moodle the zip of feedback files.
+
+    Args:
+        rows: the students' data, as ``results.jsonl`` has them.
+        results: the folder that grade wrote; files are written into it.
+        export: what the platform exported.
+        column: of Canvas, words that only this assignment's heading has.
+
+    Returns:
+        The files written, and everybody who is in one of the two lists only.
+
+    Raises:
+        NotebookError: an export of neither platform, or not exactly one column.
+    """
+    text = export.read_bytes().decode("utf-8-sig")
+    table = list(csv.DictReader(io.StringIO(text)))
+    heads = list(csv.DictReader(io.StringIO(text)).fieldnames or [])
+    marks = {row["id"]: row for row in rows if row["id"]}
+    if {"Student", "ID", "Section"} <= {*heads}:
+        key, target = "ID", the_column(heads, column)
+        kept = [head for head in heads if head in FIXED] + [target]
+    elif {*MOODLE} <= {*heads}:
+        key, target, kept = "Identifier", "Grade", heads
+    else:
+        raise NotebookError(
+            f"{export.name} is no gradebook of Canvas (Student, ID, Section) and no "
+            f"grading worksheet of Moodle ({', '.join(MOODLE)}); it has the columns "
+            f"{', '.join(heads[:8]) or 'none'}"
+        )
+    by_hand, filled = manual(results), set()
+    for line in table:
+        if row := marks.get(number_at(line[key])):
+            total = row["score"] + by_hand.get(row["student"], 0)
+            line[target] = number(total)
+            filled.add(row["id"])
+    written = [results / f"gradebook-{export.stem}.csv"]
+    with open(written[0], "w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, kept, extrasaction="ignore")
+        out.writeheader()
+        out.writerows(table)
+    if key == "Identifier":
+        written.append(feedback_files(rows, table, results))
+    names = [row["student"] for row in rows if row["id"] not in filled]
+    missing = [x for x in table if number_at(x[key]) not in {"", *filled}]
+    left = [line.get("Student") or line.get("Full name") or "" for line in missing]
+    said = [f"graded, and not in {export.name}: {name}" for name in names]
+    said += [f"in {export.name}, and not graded: {name.strip()}" for name in left]
+    return written, said
+
+
+def number_at(text: str) -> str:
+    """Return the number at the end of an identifier, empty without one.
+
+    >>> number_at("Participant 71"), number_at("")
+    ('71', '')
+    """
+    found = re.search(r"\d+$", text or "")
+    return found[0] if found else ""
+
+
+def the_column(heads: list[str], words: str) -> str:
+    """Return the heading of the assignment; Canvas ends it with its number."""
+    found = [h for h in heads if re.search(r"\(\d+\)$", h) and words in h]
+    if len(found) != 1:
+        listed = ", ".join(h for h in heads if re.search(r"\(\d+\)$", h)) or "none"
+        raise NotebookError(
+            f"--column must be words of exactly one assignment, got {words!r}; "
+            f"there are: {listed}"
+        )
+    return found[0]
+
+
+def manual(results: Path) -> dict[str, float]:
+    """Return points by hand of each student, none where the file is not there."""
+    path, found = results / MANUAL, {}
+    if not path.exists():
+        return found
+    for n, line in enumerate(
+        csv.DictReader(path.read_text("utf-8-sig").splitlines()), 2
+    ):
+        try:
+            points = float(line["points"])
+        except (KeyError, TypeError, ValueError):
+            raise NotebookError(
+                f"{path.name}, line {n}: points must be a number"
+            ) from None
+        found[line["student"]] = found.get(line["student"], 0) + points
+    return found
+
+
+def feedback_files(rows: list[dict], table: list[dict], results: Path) -> Path:
+    """Write the zip that Moodle takes as feedback files."""
+    names = {number_at(line["Identifier"]): line["Full name"] for line in table}
+    path = results / "feedback-moodle.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for row in rows:
+            if row["id"] in names:
+                folder = f"{names[row['id']]}_{row['id']}_assignsubmission_file"
+                file = feedback_of(row["student"], results) / "feedback.md"
+                archive.write(file, f"{folder}/feedback.md")
+    return path

@@ -1,0 +1,1 @@
+"""Experiments 实验: one file each, found by file name; see `tokenbook.lab.store`."""

@@ -1,0 +1,109 @@
+"""Chapter 6: the responses of an iteration used K times, without and with a clip."""
+
+from dataclasses import replace
+
+from tokenbook.lab import Experiment, final, per_seed
+from tokenbook.lab.experiments._chain import COLUMNS, learn_from
+from tokencredit.algorithms import ALGORITHMS
+from tokencredit.weight.losses import reinforce_loss
+from tokencredit.world.starts import warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.tasks.signs import MEASURES
+
+DIALS = {"steps": 16, "prompts": 32, "group_size": 8, "minibatches": 2}
+WATCHED = ("lies", "equations_true", "gives_up")
+
+
+def ratio_loss(log_probs, log_ratio, advantages):
+    """Importance-weighted loss without a clip: -ratio * A."""
+    return -log_ratio.exp() * advantages
+
+
+def clip_alone(log_probs, log_ratio, advantages):
+    """The clip without the minimum: -clip(ratio) * A."""
+    return -log_ratio.exp().clamp(0.8, 1.2) * advantages
+
+
+LOSSES = {"none": reinforce_loss, "ratio": ratio_loss, "clip alone": clip_alone}
+
+
+def run(variant, seed, quick, checkpoint):
+    algorithm = ALGORITHMS["PPO"]
+    if loss := LOSSES.get(variant["loss"]):
+        algorithm = replace(algorithm, name=f"PPO, {variant['loss']}", loss=loss)
+    return learn_from(
+        warm_start("signs", seed),
+        task("signs"),
+        algorithm,
+        seed,
+        quick,
+        checkpoint,
+        every=2,
+        measure={name: MEASURES[name] for name in WATCHED},
+        **DIALS | {"epochs": variant["epochs"], "lr": variant["lr"]},
+    )
+
+
+def at_the_end(rows, column, lr, epochs, loss):
+    """A column at the end of each seed, a mean of the last six iterations."""
+    return final(rows, column, last=3, lr=lr, epochs=epochs, loss=loss)
+
+
+def early(rows, lr, epochs):
+    """Success of each seed over the first eight iterations of PPO."""
+    return per_seed(rows, "success", lr=lr, epochs=epochs, loss="min")[:, :4].mean(1)
+
+
+EXPERIMENT = Experiment(
+    name="signs-epochs",
+    chapter=6,
+    question={
+        "zh": "同一批回答用一遍、四遍、八遍，比率和裁剪各起什么作用？",
+        "en": "Responses used 1, 4, 8 times: what do the ratio and the clip change?",
+    },
+    variants=(
+        {"lr": 1e-4, "epochs": 1, "loss": "min"},
+        {"lr": 1e-4, "epochs": 4, "loss": "min"},
+        {"lr": 5e-4, "epochs": 1, "loss": "min"},
+        {"lr": 5e-4, "epochs": 8, "loss": "none"},
+        {"lr": 5e-4, "epochs": 8, "loss": "ratio"},
+        {"lr": 5e-4, "epochs": 8, "loss": "clip alone"},
+        {"lr": 5e-4, "epochs": 8, "loss": "min"},
+    ),
+    run=run,
+    columns={
+        "lr": "learning rate of Adam",
+        "epochs": "passes over the responses of an iteration, K",
+        "loss": "min: PPO's; clip alone: without the minimum; ratio: without a clip; "
+        "none: -A log pi",
+        "lies": "share of responses that end in a tick and are incorrect",
+        "equations_true": "share of tries that are true",
+        "gives_up": "share of responses that stop after a cross",
+    }
+    | {name: words for name, words in COLUMNS.items() if name != "reasons"},
+    settings={"task": "signs", "algorithm": "PPO", "every": 2, **DIALS},
+    claims={
+        "used once, large steps end above 0.88 in every seed": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 1, "min").min() > 0.88
+        ),
+        "with small steps four passes learn faster, in every seed": lambda rows: (
+            early(rows, 1e-4, 4) > early(rows, 1e-4, 1) + 0.1
+        ).all(),
+        "-A log pi eight times: nothing is correct, no response ends": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "none").max() < 0.01
+            and at_the_end(rows, "length", 5e-4, 8, "none").min() > 39
+        ),
+        "eight passes without a clip end below PPO in every seed": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "ratio")
+            < at_the_end(rows, "success", 5e-4, 8, "min") - 0.1
+        ).all(),
+        "the clip alone ends below PPO, if only a little in two seeds": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "clip alone")
+            < at_the_end(rows, "success", 5e-4, 8, "min")
+        ).all(),
+        "PPO with eight passes ends at 0.65 to 0.8, below one pass": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "min").min() > 0.65
+            and at_the_end(rows, "success", 5e-4, 8, "min").max() < 0.8
+        ),
+    },
+)

@@ -1,0 +1,194 @@
+"""Make again what is stored and is no experiment of the lab.
+
+    python -m tokenbook.lab.records                  the runs that two live figures show
+    python -m tokenbook.lab.records --starts FOLDER  the warm starts of `signs`, seven minutes
+
+The first writes forty_lines.json and reward_hack.json into
+src/tokenbook/figures/static, some four minutes on one core. Where a processor rounds
+differently, sampled responses differ after a few iterations; what the figures say does
+not.
+
+The second trains the five policies of src/tokencredit/world/starts again, into FOLDER,
+by the recipe of the stored ones: tests/test_starts.py holds that they come from it. It
+prints how they write beside the stored ones, and how far apart the weights are, as a
+share of the way that training goes. They are never equal bit for bit: training
+amplifies the last digit of a rounding, so that another CPU ends at other weights, which
+write the same way. Every run of the lab begins with the stored ones: put others in
+their place, and all of it has to run again.
+"""
+
+import argparse
+import ast
+import json
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from tokenbook.figures import forty_lines, reward_hack
+from tokenbook.lab.experiments import hacks
+from tokenbook.lab.experiments._signs import PLAIN, learn
+from tokencredit.training import warm_up
+from tokencredit.world.policy import Policy
+from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.starts import save_start, warm_start
+from tokencredit.world.tasks import task
+from tokencredit.world.tasks.signs import MEASURES, verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "src" / "tokenbook" / "figures" / "static"
+CHAPTER = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
+PROGRAM = ("check", "advantages", "log_probs", "loss", "grpo")
+ITERATIONS = 20  # of the program; before each, and after the last, it is recorded
+PROMPTS = ["9□5□7=11?", "6□3□9=12?", "8□1□3=4?", "3□8□1=10?"]  # of the hack
+HABITS = ("success", "length", "tries", "gives_up", "lies", "equations_true")
+NUMBERS = ("reward", "success", "length", "ref_kl")
+SIGNS = task("signs")
+
+
+def program() -> dict:
+    """Return the functions of chapter 0's program, as the chapter prints them."""
+    parts = {}
+    for cell in json.loads(CHAPTER.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            for node in ast.parse("".join(cell["source"])).body:
+                if isinstance(node, ast.FunctionDef) and node.name in PROGRAM:
+                    parts[node.name] = ast.unparse(node)
+    names: dict = {"signs": SIGNS, "rollout": rollout, "texts": texts}
+    exec("import re\nimport numpy as np\nimport torch", names)
+    for name in PROGRAM:
+        exec(parts[name], names)
+    return names
+
+
+def eight(policy) -> list[str]:
+    """Return eight responses to one prompt, always from the same random numbers."""
+    dice = torch.Generator().manual_seed(11)
+    batch = rollout(policy, SIGNS, [forty_lines.PROMPT], group_size=8, generator=dice)
+    return texts(batch, SIGNS.vocabulary)
+
+
+def of_the_program() -> list[dict]:
+    """Run chapter 0's program; eight responses before each update, and its numbers."""
+    parts, policy, rows = program(), warm_start("signs", seed=0), []
+
+    def watched(*args, **dials):
+        batch = rollout(*args, **dials)
+        length = batch.mask.sum(1).float().mean().item()
+        rows.append({"length": round(length, 2), "responses": eight(policy)})
+        return batch
+
+    parts["rollout"] = watched
+    history = parts["grpo"](policy, 1 + ITERATIONS, seed=0)
+    shares = [round(share, 4) for share, _ in history.tolist()]
+    return [{"success": share} | row for share, row in zip(shares, rows, strict=True)]
+
+
+def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
+    """Train on what is paid; numbers per iteration, and responses by moment."""
+    rows, said = learn(
+        replace(PLAIN, kl_coef=kl_coef),
+        seed,
+        quick=False,
+        reward=verdict(paid),
+        reference=warm_start("signs", seed=seed),
+        steps=iterations,
+        every=1,
+        moments=reward_hack.MOMENTS,
+        **hacks.DIALS,
+    )
+    numbers = {name: [round(row[name], 4) for row in rows] for name in NUMBERS}
+    text = {(row["step"], row["prompt"]): row["response"] for row in said}
+    moments = [moment for moment in reward_hack.MOMENTS if moment <= iterations]
+    return numbers, {str(m): [text[m, prompt] for prompt in PROMPTS] for m in moments}
+
+
+def of_the_hack() -> dict:
+    """Train with a hole in the reward; numbers of every run, responses of seed 0."""
+    arms = [(run, seed) for run in reward_hack.RUNS for seed in reward_hack.SEEDS]
+    runs, said = {}, {}
+    for (paid, kl_coef), seed in tqdm(arms, desc="reward_hack"):
+        last = 1 + reward_hack.MOMENTS[-1]
+        numbers, responses = hacked(paid, kl_coef, seed, last)
+        runs[f"{paid},{kl_coef:g},{seed}"] = numbers
+        if seed == 0:
+            said[f"{paid},{kl_coef:g}"] = responses
+    return {"prompts": PROMPTS, "runs": runs, "said": said}
+
+
+def warmed_up(
+    seed: int, textbook: int = 2000, habits: int = 60
+) -> tuple[Policy, Policy]:
+    """Return a warm start: the policy that begins, and the trained one.
+
+    It learns arithmetic from a textbook first, then the corpus's habits.
+
+    Args:
+        seed: of the weights and of the textbook; the corpus has 1000 more.
+        textbook: updates on 32 right demonstrations each.
+        habits: updates on 64 demonstrations of the task each.
+    """
+    torch.manual_seed(seed)
+    policy = Policy(len(SIGNS.vocabulary), context=SIGNS.context, critic=True)
+    began = deepcopy(policy)
+    right = replace(SIGNS, persist=1.0, bluff=0.0, fudge=0.0)
+    book = {"batch_size": 32, "lr": 4e-3, "progress": True}
+    warm_up(policy, right, steps=textbook, seed=seed, **book)
+    warm_up(policy, SIGNS, steps=habits, batch_size=64, lr=1e-3, seed=1000 + seed)
+    return began, policy
+
+
+def weights(policy: Policy) -> torch.Tensor:
+    """Return all weights of a policy in one row."""
+    return torch.cat([x.detach().flatten() for x in policy.parameters()])
+
+
+def writes(policy: Policy) -> dict[str, float]:
+    """Return how a policy writes: shares and lengths over 1024 responses."""
+    streams = {
+        "rng": np.random.default_rng(7),
+        "generator": torch.Generator().manual_seed(7),
+    }
+    _, said = SIGNS.sample(policy, 256, 4, temperature=1.0, measure=MEASURES, **streams)
+    return {name: value.float().mean().item() for name, value in said.items()}
+
+
+def starts(folder: Path) -> None:
+    """Write the warm starts into a folder, and print them beside the stored ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{'seed':13}" + "".join(f"{name:>16}" for name in (*HABITS, "apart")))
+    for seed in range(5):
+        began, made = warmed_up(seed)
+        save_start(folder / f"signs-{seed}.npz", made, SIGNS)
+        stored = warm_start("signs", seed)
+        apart = (weights(made) - weights(stored)).norm()
+        way = (weights(stored) - weights(began)).norm()
+        for which, policy in (("stored", stored), ("made", made)):
+            said = writes(policy)
+            shown = "".join(f"{said[name]:16.3f}" for name in HABITS)
+            shown += f"{apart / way:16.3f}" if policy is made else ""
+            print(f"{seed}, {which:10}{shown}", flush=True)
+
+
+def figures() -> None:
+    """Write the runs of the two figures."""
+    rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
+    text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
+    (OUT / "forty_lines.json").write_text(text, "utf-8")
+    text = json.dumps(of_the_hack(), ensure_ascii=False, separators=(",", ":"))
+    (OUT / "reward_hack.json").write_text(text + "\n", "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--starts", type=Path, metavar="FOLDER")
+    folder = parser.parse_args().starts
+    torch.set_num_threads(1)
+    starts(folder) if folder else figures()
+
+
+if __name__ == "__main__":
+    main()

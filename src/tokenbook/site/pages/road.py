@@ -1,0 +1,187 @@
+"""The main road and the side roads of a chapter, on its page.
+
+What a prose cell tagged ``side`` begins is folded in place: its heading and its line
+stay, with the minutes that it takes. The fold is made when the page is written; by then
+contents, numbers and the index of the search have been collected and know nothing of
+it. `book.js` opens what a link leads into and keeps what the reader opened. Equations
+and figures are numbered through the folds; where a number is first left out on the main
+road, a sentence says so.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from tokenbook.languages import marks, minutes, pages, pick
+from tokenbook.site.pages.course import COMMA
+
+log = logging.getLogger(__name__)
+WORDS = {
+    "side": "选读 | side road",
+    "minutes": "{} 分钟 | {} min",
+    "gap": "编号把选读也数在内：{} 在那里。"
+    " | Numbers count the side roads, too: there you find {}.",
+}
+
+
+class side_line(nodes.General, nodes.Element):
+    """What is found in a side, in one paragraph."""
+
+
+class side_fold(nodes.General, nodes.Element):
+    """A side: its line first, then what is folded."""
+
+
+class SideLine(SphinxDirective):
+    """The line of a side."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        box = side_line()
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+def mark_lines(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put the lines of cells tagged ``side`` into directives, before the parsing."""
+    if not source[0].lstrip().startswith("{"):
+        return
+    notebook = json.loads(source[0])
+    for n, cell in enumerate(notebook["cells"], 1):
+        text = pages.text_of(cell).strip()
+        if "side" not in pages.tags(cell) or not text:
+            continue
+        if what := marks.side_problem(text):
+            place = f"cell {n} ({cell.get('id', 'no id')})"
+            log.warning("%s is tagged side and %s", place, what, location=page)
+        else:
+            heading, line = text.split("\n", 1)
+            cell["source"] = f"{heading}\n\n:::{{side-line}}\n{line.strip()}\n:::"
+    source[0] = json.dumps(notebook, ensure_ascii=False)
+
+
+def is_side(node: nodes.Node) -> bool:
+    """Whether a node is a side's section or stands inside one."""
+    while node is not None and not any(
+        isinstance(child, side_line | side_fold) for child in node.children
+    ):
+        node = node.parent
+    return node is not None
+
+
+def lasts(app: Sphinx, page: str) -> dict[str, minutes.Section]:
+    """Return the sections of a chapter by their anchors."""
+    if pages.chapter_number(page) is None:
+        return {}
+    notebook = pages.read_notebook(Path(app.env.doc2path(page)))
+    return {section.anchor: section for section in minutes.sections(notebook)}
+
+
+def whole(found: list[minutes.Section]) -> int:
+    """Return the minutes of some sections, one at least."""
+    return max(1, round(sum(section.minutes for section in found)))
+
+
+def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Fold the sides of a page."""
+    known = lasts(app, page)
+    for line in [*doctree.findall(side_line)]:
+        section = line.parent
+        if (one := known.get(section["ids"][0])) is None:
+            continue  # a heading lacks its partner: `editions` says so
+        below = minutes.under([*known.values()], one)
+        section["classes"].append("side")
+        line["minutes"] = whole(below)
+        line["words"] = [
+            pick(WORDS[name], app.config.edition) for name in ("side", "minutes")
+        ]
+        at = section.index(line)
+        box = side_fold("", *section.children[at:])
+        del section.children[at:]
+        section += box
+    explain_gap(app, doctree, page)
+
+
+def explain_gap(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Say where the first numbers are that are left out on the main road."""
+    numbers = app.env.toc_fignumbers.get(page, {}).get("displaymath", {})
+    lang, passed = app.config.edition, []
+    for equation in doctree.findall(nodes.math_block):
+        name = next(iter(equation["ids"]), "")
+        if name in numbers and is_side(equation):
+            number = ".".join(map(str, numbers[name]))
+            passed.append(f'<a href="#{name}">({number})</a>')
+        elif name in numbers and passed:
+            says = pick(WORDS["gap"], lang).format(COMMA[lang].join(passed))
+            html = f'<aside class="sidebar margin gap"><p>{says}</p></aside>'
+            at = equation.parent.index(equation)
+            equation.parent.insert(at, nodes.raw("", html, format="html"))
+            return
+
+
+def visit_fold(writer, node: side_fold) -> None:
+    writer.body.append('<details class="side-fold">')
+
+
+def depart_fold(writer, node: side_fold) -> None:
+    writer.body.append("</section></details>\n")
+
+
+def visit_line(writer, node: side_line) -> None:
+    word, lasting = node["words"]
+    writer.body.append(
+        f'<summary><span class="side-word">{word} · '
+        f"{lasting.format(node['minutes'])}</span>"
+    )
+
+
+def depart_line(writer, node: side_line) -> None:
+    writer.body.append('</summary><section class="side-body">\n')
+
+
+def mark_contents(
+    app: Sphinx, page: str, template: str, context: dict, doctree
+) -> None:
+    """Mark the sides in the contents of a chapter, and the minutes of its sections."""
+    known, made = lasts(app, page), context.get("generate_toc_html")
+    if not known or not made:
+        return
+    lasting = pick(WORDS["minutes"], app.config.edition)
+
+    def marked(kind: str = "html"):
+        listed = made(kind)
+        for link in listed.select("a.nav-link") if listed else ():
+            one = known.get(link["href"].removeprefix("#"))
+            if one is None:
+                continue  # a heading lacks its partner: `editions` says so
+            below = minutes.under([*known.values()], one)
+            if one.heads:
+                link.parent["class"].append("side")
+                link["data-min"] = lasting.format(whole(below))
+            elif one.level == 2:
+                road = sum(s.minutes for s in below if s.read and not s.side)
+                link["data-road"] = f"{road:.1f}"
+        return listed
+
+    context["generate_toc_html"] = cache(marked)
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("source-read", mark_lines, priority=600)  # one language is left
+    app.add_directive("side-line", SideLine)
+    app.add_node(side_line, html=(visit_line, depart_line))
+    app.add_node(side_fold, html=(visit_fold, depart_fold))
+    app.connect("doctree-resolved", fold)
+    app.connect("html-page-context", mark_contents, priority=900)  # after the theme's
+    # of pages as they are read: a higher one, and all are read again
+    return {
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

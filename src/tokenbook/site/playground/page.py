@@ -1,0 +1,279 @@
+"""The playground: a policy is trained in the page, with the package's own rows.
+
+The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
+``tokencredit.world.words``. An algorithm with a part that ``src/tokenbook/site/playground/stages.js``
+does not have is left out; the build names both. Stories and words are YAML.
+
+    python -m tokenbook.site.playground.page      measure the stories anew (measured.json)
+"""
+
+import functools
+import json
+import os
+import re
+import sys
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import ReferenceRole
+
+from tokenbook.languages import LANGUAGES
+from tokenbook.languages.data import load as load_file
+from tokenbook.languages.glossary import term
+from tokenbook.languages.pages import slug
+from tokenbook.site.generated import Generated, table
+from tokenbook.site.javascript import javascript
+from tokencredit import ALGORITHMS, Algorithm
+from tokencredit.world.words import WORDS
+
+FOLDER = Path(__file__).parents[1] / "playground"
+ENGINE = ("tree", "stages", "engine", "dials", "address", "python")
+SCRIPTS = (*ENGINE, "charts", "view", "page")
+TITLE_FIELDS = ("paper", "url", "parent", "sources")
+SEEDS = 8
+log = logging.getLogger(__name__)
+
+
+def script(*names: str) -> str:
+    """Return those parts of the program, one after another."""
+    return "\n".join((FOLDER / f"{name}.js").read_text("utf-8") for name in names)
+
+
+def lean(program: str) -> str:
+    """Return a script or style sheet without indentation and lines of comment."""
+    program = re.sub(r"/\*.*?\*/\n?", "", program, flags=re.S)
+    return re.sub(r"^[ \t]*//.*\n|^[ \t]+", "", program, flags=re.M)
+
+
+def load(name: str):
+    """Return a YAML file of the playground."""
+    return load_file(FOLDER / f"{name}.yml")
+
+
+def stories() -> list[dict]:
+    """Return the stories; the anchor of the English title is a story's id."""
+    return [{"id": slug(one["title"]["en"])} | one for one in load("stories")]
+
+
+def row_data(row: Algorithm) -> dict:
+    """Return a row as plain data: a function is its name and its keywords."""
+
+    def plain(value):
+        if isinstance(value, partial):
+            return {"f": value.func.__name__, **value.keywords}
+        return {"f": value.__name__} if callable(value) else value
+
+    names = [f.name for f in fields(row) if f.name not in TITLE_FIELDS]
+    return {name: plain(getattr(row, name)) for name in names}
+
+
+def task_data() -> dict[str, dict]:
+    """Return the tasks as plain data."""
+    hidden = ("noise", "offset", "seed")
+    return {
+        name: {k: v for k, v in asdict(task).items() if k not in hidden}
+        for name, task in WORDS.items()
+    }
+
+
+@functools.cache
+def engine():
+    """Return the program's engine, the page left out, in V8."""
+    return javascript(script(*ENGINE, "measure"))
+
+
+def rows() -> dict[str, dict]:
+    """Return as data the rows of ALGORITHMS that the page can run."""
+    data = {name: row_data(row) for name, row in ALGORITHMS.items()}
+    return {k: row for k, row in data.items() if not engine().call("missing", row)}
+
+
+def left_out() -> list[str]:
+    """Return what the page lacks for the other rows, each with its row's name."""
+    data = map(row_data, ALGORITHMS.values())
+    return [what for row in data for what in engine().call("missing", row)]
+
+
+def measure(story: dict) -> dict[str, list]:
+    """Return what a story shows, per side: a list of its seeds for each measure."""
+    return engine().call("measureStory", story, rows(), task_data(), SEEDS)
+
+
+def spread(values: list[float | None]) -> list[float | None]:
+    """Return median, smallest and largest; None, for never, is larger than all."""
+    order = sorted(values, key=lambda x: float("inf") if x is None else x)
+    low, high = order[(len(order) - 1) // 2], order[len(order) // 2]
+    middle = None if high is None else (low + high) / 2
+    return [x if x is None else round(x, 4) for x in (middle, order[0], order[-1])]
+
+
+def translated(entry, lang: str):
+    """Return words.yml or a part of it in one language.
+
+    A text that is no pair names its terms by glossary ids, in braces.
+    """
+    if isinstance(entry, str):
+        return re.sub(r"\{(\w+)\}", lambda found: term(found[1], lang), entry)
+    if isinstance(entry, list):
+        return [translated(one, lang) for one in entry]
+    if set(entry) == set(LANGUAGES):
+        return entry[lang]
+    return {str(key): translated(value, lang) for key, value in entry.items()}
+
+
+def page_data(lang: str, chapters: str) -> dict:
+    """Return everything the page needs to know, in one language."""
+    told = []
+    for story in stories():
+        story = {k: v for k, v in story.items() if k != "shows"}
+        story |= {key: story[key][lang] for key in ("title", "watch", "why")}
+        told.append(story | {"chapter": f"{chapters}{story['chapter']}.html"})
+    return {
+        "rows": rows(),
+        "tasks": task_data(),
+        "stories": told,
+        "words": translated(load("words"), lang),
+    }
+
+
+def page_html(lang: str, chapters: str) -> str:
+    """Return the page's own part: style, data and program in one piece."""
+    data = page_data(lang, chapters)
+    without = data["words"]["ui"].pop("noscript")
+    data = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    data = data.replace("</", r"<\/")
+    css = "\n".join(
+        (FOLDER / f"{name}.css").read_text("utf-8") for name in ("contract", "page")
+    )
+    return (
+        f'<style>{lean(css)}</style>\n<div id="playground" class="pg">'
+        f"<noscript>{without}</noscript></div>\n"
+        f'<script>\n(() => {{\n"use strict";\nconst DATA = {data};\n'
+        f"{lean(script(*SCRIPTS))}\n}})();\n</script>"
+    )
+
+
+def shown(what: dict, value: float | None, words: dict) -> str:
+    """Return a measured number as a reader writes it."""
+    if value is None:
+        return words["ui"]["never"]
+    return f"{value:.0f}" if "until" in what else f"{value:.2f}".replace("-", "−")
+
+
+def label(what: dict, words: dict) -> str:
+    """Return the words of a measure: what, and when."""
+    name = (
+        words["ui"]["hard"]
+        if what["chart"] == "hard"
+        else words["chart"][what["chart"]]
+    )
+    if "until" in what:
+        unit = words["ui"][what.get("in", "iterations")]
+        when = words["ui"]["until"].format(v=what["until"], unit=unit)
+    elif isinstance(what["at"], int):
+        when = words["ui"]["at_iteration"].format(n=what["at"])
+    else:
+        when = words["ui"]["at_" + what["at"]]
+    return name + words["ui"]["comma"] + when
+
+
+class Playground(Generated):
+    """The page's own part."""
+
+    def made(self) -> list[nodes.Node]:
+        for path in FOLDER.iterdir():
+            self.depends_on(path)
+        for what in left_out():
+            todo = "add it to src/tokenbook/site/playground/stages.js"
+            print(f"not in the playground: {what} ({todo})", file=sys.stderr)
+        html = page_html(self.config.edition, "../chapters/")
+        return [nodes.raw("", html, format="html")]
+
+
+class Stories(Generated):
+    """A section for each story; folded: what to watch, why, and what was measured."""
+
+    def markdown(self, lang: str) -> str:
+        words = translated(load("words"), lang)
+        measured = json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
+        text = []
+        for story in stories():
+            lines = []
+            for n, what in enumerate(story["shows"]):
+                cells = [label(what, words)]
+                for side in ("A", "B"):
+                    middle, low, high = (
+                        shown(what, x, words) for x in measured[story["id"]][side][n]
+                    )
+                    cells.append(f"{middle} [{low}, {high}]")
+                lines.append(cells)
+            button = f'<button class="pg-go" data-play-story="{story["id"]}">'
+            text += [
+                f"### {story['title'][lang]}",
+                "",
+                f"```{{raw}} html\n{button}▶ {words['ui']['play']}</button>\n```",
+                "",
+                f"<details><summary>{words['ui']['told']}</summary>",
+                "",
+                story["watch"][lang],
+                story["why"][lang],
+                "",
+                table([words["ui"]["measured"], "A", "B"], lines),
+                f"[{words['ui']['read']}](../chapters/{story['chapter']}.ipynb)",
+                "",
+                "</details>",
+                "",
+            ]
+        return "\n".join(text)
+
+
+class Play(ReferenceRole):
+    """A link to a story by its id; alone, the id shows the story's title."""
+
+    def run(self) -> tuple[list[nodes.Node], list]:
+        self.env.note_dependency(str(FOLDER / "stories.yml"))
+        titles = {story["id"]: story["title"] for story in stories()}
+        if self.target not in titles:
+            log.warning(
+                "no story %r in src/tokenbook/site/playground/stories.yml; near: %s",
+                self.target,
+                ", ".join(get_close_matches(self.target, titles, 3, 0.3)) or "none",
+                location=self.get_location(),
+            )
+            return [nodes.Text(self.title)], []
+        words = titles[self.target][self.config.edition]
+        up = "../" * self.env.docname.count("/")
+        link = nodes.reference(
+            "",
+            self.title if self.has_explicit_title else words,
+            refuri=f"{up}book/playground.html#{self.target}",
+            reftitle=words,
+            internal=True,
+            classes=["play"],
+        )
+        return [link], []
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("playground", Playground)
+    app.add_directive("playground-stories", Stories)
+    app.add_role("play", Play())
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    found = {}
+    for story in stories():
+        sides = {k: [spread(x) for x in v] for k, v in measure(story).items()}
+        found[story["id"]] = sides
+        for n, what in enumerate(story["shows"]):
+            print(story["id"], what, *(f"{k} {v[n]}" for k, v in sides.items()))
+    text = json.dumps(found, indent=1)
+    (FOLDER / "measured.json").write_text(text + "\n", encoding="utf-8")
+    sys.stdout.flush()
+    os._exit(0)  # V8 may wait for ever at the interpreter's end

@@ -1,1 +1,0 @@
-"""Experiments 实验: one file each, found by file name; see `tokencredit.lab.store`."""
