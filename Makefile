@@ -9,11 +9,11 @@ WHICH  ?= not slow
 
 .PHONY: help book site test test-all check cpus pdf epub slides text deck offline pages \
         bench engines engines-verl \
-        python new-chapter exit-door browser kernel browsed clean
+        python new-chapter browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt pyproject.toml src/pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "There is no $(PYTHON): make book PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) src/tokenbook/site/make/install.py $(VENV) requirements.txt
@@ -92,13 +92,6 @@ python: $(READY)  ## the browser's Python of the exercises, anew (maintainers; n
 
 new-chapter: $(READY)  ## make new-chapter NAME=07_kl
 	$(BIN)/python -m tokenbook.languages.notebooks new $(NAME)
-
-exit-door: $(READY)  ## the same sources with plain Sphinx 9, in its own environment
-	@$(PYTHON) src/tokenbook/site/make/install.py .venv-sphinx9 book/requirements-sphinx9.txt
-	for lang in zh en; do PYTHONPATH=book/_ext EDITION=$$lang \
-	  .venv-sphinx9/bin/python -m sphinx -W --keep-going -E -q -b html -c book . \
-	  _build/sphinx9/$$lang || exit 1; done
-	@echo "exit door: built _build/sphinx9/{zh,en} with plain Sphinx"
 
 clean:
 	rm -rf _build

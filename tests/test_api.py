@@ -11,7 +11,9 @@ from tokenbook.languages import LANGUAGES
 from tokenbook.site.pages.api import TREE, ApiReference, plain_prose, public
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "tokencredit"
+SRC = ROOT / "src"
+PACKAGE = SRC / "tokencredit"
+OF_THE_BOOK = [SRC / "tokenbook" / part for part in ("lab", "figures")]
 
 
 class Page(ApiReference):
@@ -27,7 +29,9 @@ class Page(ApiReference):
 def all_of_the_package() -> set[str]:
     """What every ``__all__`` of the package says, read as text."""
     found = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in [
+        file for part in (PACKAGE, *OF_THE_BOOK) for file in part.rglob("*.py")
+    ]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and "__all__" in ast.dump(node.targets[0]):
                 found |= set(ast.literal_eval(node.value))
@@ -46,8 +50,8 @@ def test_no_public_name_is_missing(lang):
 def test_the_sections_are_the_folders_in_the_order_of_the_arrows():
     arrows = ["world", "credit", "weight", "training"]
     assert [part for part in TREE if part in arrows] == arrows
-    parts = {path.stem for path in PACKAGE.iterdir() if path.name[0] != "_"}
-    assert set(TREE) == parts
+    parts = {path.stem for path in PACKAGE.iterdir() if path.name[0] != "_"} - {"py"}
+    assert set(TREE) == parts | {path.name for path in OF_THE_BOOK}
     assert "gae" in public()["credit"] and "read" in public()["training"]
 
 

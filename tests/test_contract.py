@@ -19,7 +19,7 @@ from sample_calls import ALL, CALLS, POLICY_LOSSES, ROWS, B, T
 
 import tokencredit as tc
 
-BOOK = Path(__file__).parents[1] / "book"
+ZOO = Path(__file__).parents[1] / "src" / "tokenbook" / "site" / "zoo"
 CHECKER = beartype(conf=BeartypeConf(is_pep484_tower=True))  # an int is a float
 GARBAGE = (math.nan, math.inf, -math.inf, 1e30)
 MASKED = {name: call for name, call in ALL.items() if call.masked}
@@ -277,7 +277,7 @@ def test_every_field_of_an_algorithm_is_sourced(row):
 
 
 def test_every_field_of_an_algorithm_is_explained_in_both_languages():
-    words = yaml.safe_load((BOOK / "fields.yml").read_text(encoding="utf-8"))
+    words = yaml.safe_load((ZOO / "fields.yml").read_text(encoding="utf-8"))
     told = {"name", "paper", "url", "parent", "sources"}
     assert set(words) == {f.name for f in fields(tc.Algorithm)} - told
     assert all(word["zh"] and word["en"] for word in words.values())

@@ -26,8 +26,8 @@ from importlib import import_module
 from pathlib import Path
 said = {}
 for page in sys.argv[2:]:
-    module, name = page.split(".")
-    directive = getattr(import_module(module), name)
+    module, name = page.split(":")
+    directive = getattr(import_module(f"tokenbook.{module}"), name)
     directive.root, directive.depends_on = Path.cwd(), lambda *_: None
     directive.chapters = lambda _: sorted(Path("chapters").glob("[0-9]*.ipynb"))
     said[name] = directive.markdown(directive.__new__(directive), sys.argv[1])
@@ -53,8 +53,7 @@ sys.exit(site.build(root, root / "_build" / "site"))
 
 def python(tree: Path, *args) -> subprocess.CompletedProcess:
     """Run Python in a copy, with the copy's packages."""
-    paths = f"{tree / 'src'}{os.pathsep}{tree / 'book/_ext'}"
-    env = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = os.environ | {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *map(str, args)]
     return subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
 
@@ -236,14 +235,14 @@ def tested(grown) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def pages(grown) -> dict[str, str]:
     """The pages that are written from what was added."""
-    names = "zoo_page.ZooTables", "symptoms_page.DiagnosticsList"
+    names = "site.zoo.page:ZooTables", "symptoms.index_page:DiagnosticsList"
     return written(
         grown,
         "en",
         *names,
-        "errata_page.ErrataExhibits",
-        "api_page.ApiReference",
-        "interview_page.InterviewBank",
+        "site.pages.errata:ErrataExhibits",
+        "site.pages.api:ApiReference",
+        "site.interview.page:InterviewBank",
     )
 
 
@@ -449,9 +448,10 @@ def test_a_sentence_is_compared_with_its_partner(tree):
 def test_a_term_is_renamed_in_one_row(tree):
     glossary = tree / "book" / "glossary.yml"
     replace(glossary, "zh: 折扣因子", "zh: 贴现率")
-    page = written(tree, "zh", "glossary_page.GlossaryTables")["GlossaryTables"]
+    page = written(tree, "zh", "site.glossary.page:GlossaryTables")["GlossaryTables"]
     assert "贴现率" in page and "折扣因子" not in page
-    ask = "from tokenbook.languages.glossary import term; print(ascii(term('discount', 'zh')))"
+    ask = "from tokenbook.languages.glossary import term as t; print(ascii(t(*{})))"
+    ask = ask.format(("discount", "zh"))
     assert python(tree, "-c", ask).stdout.strip() == ascii("贴现率")
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from test_site_build import load
 
-from tokenbook.lab import per_seed, results
+from tokenbook.lab import per_seed, records, results
 from tokencredit import ALGORITHMS, rollout, score, task
 from tokencredit.world.starts import warm_start
 
@@ -59,7 +58,7 @@ def test_the_start_answers_every_prompt_once_in_32_responses():
 @pytest.mark.slow  # twenty seconds: ten runs of the forty lines
 def test_with_0_and_1_the_curve_without_the_mean_is_that_with_it():
     """Exercise 5 of chapter 0, over whole curves and in every seed."""
-    grpo = load("records").program()["grpo"]
+    grpo = records.program()["grpo"]
     pairs = torch.stack(
         [
             torch.stack([grpo(warm_start("signs", s), 10, s, **how) for s in range(5)])

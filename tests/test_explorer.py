@@ -554,6 +554,6 @@ def test_a_strip_that_wraps_continues_where_its_response_began():
 
 def test_the_sign_for_a_blank_looks_like_what_is_to_be_typed():
     """No font of ours draws U+25A1: as a rule it was typed as an underscore."""
-    sheets = [*pages.STATIC.glob("*.css"), *Path("book/_static").glob("*.css")]
+    sheets = [*pages.STATIC.glob("*.css"), Path("src/tokenbook/site/theme/book.css")]
     for sheet in sheets:
         assert "25A1" not in sheet.read_text("utf-8").upper(), sheet.name

@@ -220,7 +220,9 @@ def stored_words() -> set[str]:
 
 
 def test_every_word_of_a_stored_plot_has_a_translation_and_none_is_left_over():
-    words = yaml.safe_load((ROOT / "book" / "plots.yml").read_text("utf-8"))
+    words = yaml.safe_load(
+        (ROOT / "src/tokenbook/site/chapter/plots.yml").read_text("utf-8")
+    )
     known = {"".join(said["en"].split()) for said in words}
     stored = stored_words()
     assert known <= stored

@@ -4,16 +4,15 @@ import math
 
 import pytest
 import torch
-from test_site_build import load
 
 from tokenbook.explorer.words import Language
 from tokenbook.figures import decisions, forty_lines, hero, shift, temperature
+from tokenbook.lab import records
 from tokencredit import rollout, task
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 
 SIGNS = task("signs")
-records = load("records")
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from test_site_build import load
 
 from tokenbook.figures import kl, reward_hack, two_humps
+from tokenbook.lab import records
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -83,7 +83,7 @@ def test_the_stored_runs_have_every_iteration_and_a_right_response_is_paid():
 
 def test_the_record_of_the_hack_is_what_its_script_makes():
     """Numbers depend on the last bits of a processor, at the start they hardly do."""
-    numbers, said = load("records").hacked("mark", 0.04, seed=0, iterations=3)
+    numbers, said = records.hacked("mark", 0.04, seed=0, iterations=3)
     for name, made in numbers.items():
         stored = reward_hack.RECORD["runs"]["mark,0.04,0"][name][:3]
         assert made == pytest.approx(stored, abs=0.03, rel=0.05), name

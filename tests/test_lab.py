@@ -360,7 +360,7 @@ def test_the_table_has_a_row_per_algorithm_and_says_what_never_came(tmp_path):
 
 def test_no_experiment_is_kept_that_no_page_draws():
     root = Path(__file__).parents[1]
-    pages = [*root.glob("chapters/*.ipynb"), *root.glob("book/_ext/*.py")]
+    pages = [*root.glob("chapters/*.ipynb"), *root.glob("src/tokenbook/site/**/*.py")]
     pages += [*root.glob("book/*.ipynb"), *root.glob("src/tokenbook/figures/*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     drawn = {name for name in NAMES if re.search(rf'"{name}\\?"', text)}
@@ -522,7 +522,7 @@ def test_a_run_by_other_code_is_not_mixed_in(tmp_path):
     quietly(chosen, tmp_path, seeds=1, stamp=lambda name: taken)
     assert load(path_of(chosen, tmp_path))[0]["stamp"] == taken
     with pytest.raises(
-        ValueError, match=r"other code of coursebook\.languages; .*lab st"
+        ValueError, match=r"other code of tokenbook\.languages; .*lab st"
     ):
         quietly(chosen, tmp_path)
     assert len(calls) == 2

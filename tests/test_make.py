@@ -43,7 +43,10 @@ def refused(call, *args) -> str:
 
 
 def test_an_old_python_reads_the_installer_and_is_told_so():
-    ast.parse((ROOT / "book" / "install.py").read_text(), feature_version=(3, 6))
+    ast.parse(
+        (ROOT / "src/tokenbook/site/make/install.py").read_text(),
+        feature_version=(3, 6),
+    )
     said = refused(install.main, "env", "requirements.txt", (3, 9))
     assert said.startswith("install: Python 3.9 is too old, 3.11 or later is needed")
 
@@ -168,14 +171,7 @@ def test_a_port_that_is_none_is_refused(port, capsys):
 def test_an_interrupted_build_goes_on_cleanly(tmp_path):
     root = make_book(tmp_path / "book")
     out = root / "_build" / "site"
-    command = [
-        sys.executable,
-        ROOT / "src/tokenbook/site/make/site.py",
-        "--source",
-        root,
-        "--out",
-        out,
-    ]
+    command = [sys.executable, "-m", "tokenbook.site", "--source", root, "--out", out]
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -1,11 +1,10 @@
 """What the site's extensions promise, on a book of two pages built in a moment."""
 
 import base64
-import importlib.util
 import json
 import re
 import shutil
-import sys
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,14 +27,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def load(name: str):
-    """Import a script of book/ by its file (site.py shares its name with Python's)."""
-    spec = importlib.util.spec_from_file_location(
-        f"book_{name}", ROOT / f"book/{name}.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """Import a program of the site."""
+    return import_module(f"tokenbook.site.make.{name}")
 
 
 site, check_pages = load("site"), load("check_pages")
@@ -115,15 +108,7 @@ def make_book(
 ) -> Path:
     """Write a book of two pages that uses the real configuration and extensions."""
     (folder / "book").mkdir(parents=True)
-    for name in (
-        "_ext",
-        "_static",
-        "_templates",
-        "katex",
-        "playground",
-        "references.bib",
-    ):
-        (folder / "book" / name).symlink_to(ROOT / "book" / name)
+    (folder / "book" / "references.bib").symlink_to(ROOT / "book" / "references.bib")
     shutil.copy(ROOT / "_config.yml", folder)
     chapters = [{"file": "chapters/05_a"}]
     toc = {"caption": "章节 | Chapters", "chapters": chapters}
@@ -199,7 +184,7 @@ def test_equations_carry_the_chapter_in_both_editions(built):
 
 
 def test_fonts_are_cut_to_the_characters_that_formulas_show(built):
-    full = Path(__file__).parents[1] / "book" / "katex" / "fonts"
+    full = ROOT / "src/tokenbook/site/math/katex/fonts"
     name = "KaTeX_Math-Italic.woff2"
     cut = built / "zh" / "_static" / "katex" / "fonts" / name
     assert set("AGVt") == {
@@ -270,22 +255,24 @@ def test_the_download_is_a_notebook_of_one_language(built):
 def installed(**options) -> str:
     """What the first cell of a download installs."""
     settings = {"repository": "", "html_baseurl": "", "edition": "en", "made": "7.0 ·"}
-    return install_cell(SimpleNamespace(**settings | options))["source"].split()[-1]
+    return install_cell(SimpleNamespace(**settings | options))["source"].split()[-2:]
 
 
 def test_a_download_installs_the_package_that_lies_in_the_site(built):
     file = built / "en" / "_sources" / "chapters" / "05_a.ipynb"
     first = json.loads(file.read_text("utf-8"))["cells"][0]["source"]
-    assert (built / first.split()[-1]).stat().st_size > 1e6
-    assert f'href="../../{first.split()[-1]}"' in page(built, "en")
+    course, book = first.split()[-2:]
+    assert (built / course).stat().st_size > 1e6 < (built / book).stat().st_size
+    assert f'href="../../{course}"' in page(built, "en")
 
 
 def test_a_download_installs_from_the_site_s_address_or_the_repository():
-    wheel, us = "tokencredit-7.0-py3-none-any.whl", "https://github.com/us/book"
-    assert installed() == wheel
-    assert installed(repository=us) == f"git+{us}"
-    base = "https://book.example/en/"
-    assert installed(repository=us, html_baseurl=base).endswith(f".example/{wheel}")
+    wheels = [f"token{name}-7.0-py3-none-any.whl" for name in ("credit", "book")]
+    us, base = "https://github.com/us/book", "https://book.example/en/"
+    assert installed() == wheels
+    assert installed(repository=us) == [f"git+{us}", f"git+{us}#subdirectory=src"]
+    found = installed(repository=us, html_baseurl=base)
+    assert found == [f"https://book.example/{wheel}" for wheel in wheels]
 
 
 def test_no_page_says_where_to_run_it_without_a_repository(built):

@@ -24,11 +24,8 @@ ROOT = Path(__file__).parents[1]
 BUILD = """
 import sys
 from pathlib import Path
-from importlib.util import module_from_spec, spec_from_file_location
 import yaml
-spec = spec_from_file_location("book_site", "src/tokenbook/site/make/site.py")
-site = module_from_spec(spec)
-spec.loader.exec_module(site)
+from tokenbook.site.make import site
 root = Path.cwd()
 config = yaml.safe_load(Path("_config.yml").read_text("utf-8"))
 config = site.edition_config(config, "zh", root)

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from test_site_build import load
 
+from tokenbook.lab import records
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.tensors.log_probs import token_log_probs
 from tokencredit.training import Dials, train
@@ -143,7 +143,7 @@ def test_a_stored_start_knows_the_form_and_is_right_one_time_in_four(seed):
 
 
 def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
-    _, made = load("records").warmed_up(seed=3, textbook=2, habits=1)
+    _, made = records.warmed_up(seed=3, textbook=2, habits=1)
     save_start(tmp_path / "made.npz", made, SIGNS)
     sizes = {
         n: x.shape
@@ -156,7 +156,7 @@ def test_the_script_makes_a_start_of_the_stored_architecture(tmp_path):
     )
 
 
-# --- the stored files come from the recipe of src/tokenbook/lab/records.py ---------------------
+# --- the stored files come from the recipe of tokenbook.lab.records -----------
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -11,7 +11,7 @@ from tokenbook.symptoms import config_command
 
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand and return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tokencredit")
+    parser = argparse.ArgumentParser(prog="python -m tokenbook")
     commands = parser.add_subparsers(dest="command", required=True)
     homework.add_actions(
         commands.add_parser("homework", help="make and grade homework")

@@ -1,8 +1,8 @@
 """Figures in a built book: a Sphinx extension and a plug-in of MyST-NB.
 
-List ``tokenbook.explorer.book`` among Sphinx's extensions: it brings the style sheet (the colour
-contract of every page) and the script, and the directive ``explorer``, which puts a
-figure into a page that is no notebook:
+List ``tokenbook.explorer.book`` among Sphinx's extensions: it brings the style sheet
+(the colour contract of every page) and the script, and the directive ``explorer``,
+which puts a figure into a page that is no notebook:
 
     ```{explorer} tokenbook.figures.hero
     ```

@@ -1,4 +1,4 @@
-"""``python -m tokenbook.homework make 5 ...``, the same as ``python -m tokenbook homework``."""
+"""``python -m tokenbook.homework``, the same as ``python -m tokenbook homework``."""
 
 import argparse
 import sys

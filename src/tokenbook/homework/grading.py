@@ -24,6 +24,7 @@ from tokenbook.homework.kinds import Models
 from tokenbook.homework.sandbox import Sandbox, Student, StudentError
 from tokenbook.homework.source import (
     EXERCISE_LINE,
+    PACKAGES,
     Check,
     Exercise,
     Homework,
@@ -481,7 +482,7 @@ def grade_notebook(
     result.slow = [name.partition(" ")[2] for name, _ in cells if name in run.slow]
     if result.slow:
         result.flags.add("timeout")
-    if any("tokencredit" in imported(source) for name, source in cells if name in own):
+    if any({*PACKAGES} & {*imported(s)} for name, s in cells if name in own):
         result.flags.add("imports-package")
 
 
@@ -612,5 +613,5 @@ def opened(
 ) -> Iterator[Sandbox]:
     """A sandbox in `folder` that has what the homework's setup imports."""
     modules = {name for source in homework.setup for name in imported(plain(source))}
-    with Sandbox(seconds, sorted(modules - {"tokencredit"}), hidden, folder) as sandbox:
+    with Sandbox(seconds, sorted(modules - {*PACKAGES}), hidden, folder) as sandbox:
         yield sandbox

@@ -25,6 +25,7 @@ from tokenbook.languages.pages import (
     read_notebook,
 )
 
+PACKAGES = ("tokencredit", "tokenbook")  # no student needs them to answer
 EXERCISE_LINE = re.compile(r"^#\s*exercise:\s*([\w-]+)(?:\s+points=([\d.]+))?", re.M)
 SOLUTION = re.compile(
     r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION *\n?", re.M | re.S
@@ -132,7 +133,7 @@ def lean(setups: list[str], users: list[str], asked: list[str]) -> list[str]:
     for node in kept:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             root = getattr(node, "module", None) or node.names[0].name
-            if root.partition(".")[0] == "tokencredit":
+            if root.partition(".")[0] in PACKAGES:
                 package |= {alias.asname or alias.name for alias in node.names}
                 kept[node] = list(node.names)
         elif own := defined_by(node):
@@ -361,7 +362,7 @@ def with_points(cell: dict, source: str, lang: str) -> str:
 
 def needs_package(cells: list[dict]) -> bool:
     """Whether a cell imports the package."""
-    return any("tokencredit" in imported("".join(c["source"])) for c in cells)
+    return any({*PACKAGES} & {*imported("".join(c["source"]))} for c in cells)
 
 
 def imported(source: str) -> set[str]:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 from tokenbook.homework.grading import SECONDS, Result, grade_notebook, plain
 from tokenbook.homework.sandbox import Sandbox
-from tokenbook.homework.source import Homework, grader, imported, student_notebook
+from tokenbook.homework.source import (
+    PACKAGES,
+    Homework,
+    grader,
+    imported,
+    student_notebook,
+)
 from tokenbook.homework.words import SPOKEN
 
 
@@ -47,7 +53,7 @@ def sandbox_for(homeworks: list[Homework], hidden: list) -> Sandbox:
     """A sandbox that has what the set-ups import."""
     setup = [source for homework in homeworks for source in homework.setup]
     modules = {name for source in setup for name in imported(plain(source))}
-    return Sandbox(SECONDS, sorted(modules - {"tokencredit"}), hidden)
+    return Sandbox(SECONDS, sorted(modules - {*PACKAGES}), hidden)
 
 
 def solved(notebook: dict, homework: Homework) -> dict:

@@ -38,7 +38,7 @@ SPEC = importlib.util.spec_from_file_location(
 exchange = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(exchange)
 
-PACKAGE = "tokencredit"
+PACKAGES = ("tokencredit", "tokenbook")
 LIBC = ctypes.CDLL(None, use_errno=True)
 NEW_USER, NEW_IPC, NEW_PID, NEW_NET = 0x10000000, 0x08000000, 0x20000000, 0x40000000
 SUBREAPER, NO_NEW_PRIVILEGES, KEEP_CAPABILITIES = 36, 38, 8
@@ -60,7 +60,8 @@ def readable(hidden: list[str]) -> dict[str, int]:
     roots |= {"/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo"}
     roots |= {"/sys/devices/system/cpu"}
     site = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
-    parts = {entry for folder in site for entry in folder.glob(f"*{PACKAGE}*")}
+    globs = [(folder, f"*{name}*") for folder in site for name in PACKAGES]
+    parts = {entry for folder, glob in globs for entry in folder.glob(glob)}
     closed = {entry.resolve() for entry in parts} | {Path(path) for path in hidden}
     found: dict[str, int] = {}
     for root in {os.path.realpath(path) for path in roots}:
@@ -379,7 +380,7 @@ class Absent:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] != PACKAGE:
+        if name.partition(".")[0] not in PACKAGES:
             return None
         return importlib.util.spec_from_loader(name, Absent, is_package=True)
 

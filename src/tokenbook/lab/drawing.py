@@ -1,6 +1,7 @@
 """Drawing 画结果: an experiment's figure from its stored rows, every seed shown.
 
-Colours say what `tokenbook.explorer.colors` says: right, wrong, or just now; never a method.
+Colours say what `tokenbook.explorer.colors` says: right, wrong, or just now; never a
+method.
 """
 
 from __future__ import annotations

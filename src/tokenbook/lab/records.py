@@ -1,7 +1,7 @@
 """Make again what is stored and is no experiment of the lab.
 
-    python -m tokenbook.lab.records                  the runs that two live figures show
-    python -m tokenbook.lab.records --starts FOLDER  the warm starts of `signs`, seven minutes
+    python -m tokenbook.lab.records            the runs that two live figures show
+    python -m tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
 
 The first writes forty_lines.json and reward_hack.json into
 src/tokenbook/figures/static, some four minutes on one core. Where a processor rounds
@@ -28,9 +28,9 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from tokenbook import ROOT
 from tokenbook.figures import forty_lines, reward_hack
 from tokenbook.lab.experiments import hacks
-from tokenbook.lab.experiments._signs import PLAIN, learn
 from tokencredit.training import warm_up
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
@@ -38,7 +38,6 @@ from tokencredit.world.starts import save_start, warm_start
 from tokencredit.world.tasks import task
 from tokencredit.world.tasks.signs import MEASURES, verdict
 
-ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "src" / "tokenbook" / "figures" / "static"
 CHAPTER = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
 PROGRAM = ("check", "advantages", "log_probs", "loss", "grpo")
@@ -89,8 +88,8 @@ def of_the_program() -> list[dict]:
 
 def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
     """Train on what is paid; numbers per iteration, and responses by moment."""
-    rows, said = learn(
-        replace(PLAIN, kl_coef=kl_coef),
+    rows, said = hacks.learn(
+        replace(hacks.PLAIN, kl_coef=kl_coef),
         seed,
         quick=False,
         reward=verdict(paid),

@@ -1,9 +1,9 @@
 """Stamps of stored runs 结果的印记: what computed them, and whether it still stands.
 
 A stamp has two parts. `code` says what an experiment's run uses, module by module, and
-a hash of it as `tokenbook.languages.stamps` takes it: docstrings, comments, new functions and
-the experiment's claims and words leave it alone. `quick` has the means of the columns
-of its quick run: code that was only rewritten computes the same ones.
+a hash of it as `tokenbook.languages.stamps` takes it: docstrings, comments, new
+functions and the experiment's claims and words leave it alone. `quick` has the means of
+the columns of its quick run: code that was only rewritten computes the same ones.
 """
 
 from __future__ import annotations

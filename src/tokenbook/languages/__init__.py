@@ -1,6 +1,8 @@
-"""A book in several languages from one source: what its pages, checks and site share.
+"""The languages of the book, and the short text that stands in all of them.
 
-languages   the one table of languages, and ``中文 | English``
+`LANGUAGES` is the one place that names a language: pages, parity, homework and site ask
+it. Add one and ``python -m tokenbook.languages.parity`` lists what is to translate.
+
 pages       notebooks and Markdown pages: which text belongs to which language
 code_cells  a code cell whose strings and comments keep one language
 typography  Chinese punctuation
@@ -8,6 +10,65 @@ glossary    the terms of the course by their id
 sources     the files that a part of a page is made from
 marks       what an author marks for the reader: setup, checked, predict, holds
 parity      python -m tokenbook.languages.parity: do all languages say the same thing?
-notebooks   python -m tokenbook.languages.notebooks: stored outputs in step with the code
+notebooks   python -m tokenbook.languages.notebooks: outputs in step with the code
 stamps      what a notebook's outputs depend on
 """
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language: its own name, and the letters (as in ``[...]``) that mark a text."""
+
+    name: str
+    letters: str = ""
+
+
+LANGUAGES = {
+    "zh": Language("中文", r"\u3400-\u9fff"),
+    "en": Language("English"),
+}
+SOURCE = "en"  # the others are compared with it, and its headings name the anchors
+HAN = LANGUAGES["zh"].letters
+MARKS = r"\u3000-\u303f\uff00-\uffef"  # full-width punctuation
+BETWEEN = " | "
+
+
+def foreign(text: str, lang: str) -> str:
+    """Return the first place in `text` that cannot be in the language, or nothing."""
+    letters = "".join(language.letters for language in LANGUAGES.values()) + MARKS
+    if LANGUAGES[lang].letters or not (found := re.search(f"[{letters}]", text)):
+        return ""
+    return text[max(0, found.start() - 12) : found.end() + 12].strip()
+
+
+def fits(text: str, lang: str) -> bool:
+    """Whether `text` can be in the language: with its letters, or with no others'."""
+    letters = LANGUAGES[lang].letters
+    return bool(re.search(f"[{letters}]", text)) if letters else not foreign(text, lang)
+
+
+def parts(text: str) -> list[str]:
+    """Return the parts of ``中文 | English``, or the text alone where it has none.
+
+    A text may lack the languages added last, which the parity check reports.
+
+    >>> parts("书后 | Back matter"), parts("P(A | B) 是条件概率")
+    (['书后', 'Back matter'], ['P(A | B) 是条件概率'])
+    """
+    found = [part.strip() for part in text.split(BETWEEN)]
+    pairs = zip(found, LANGUAGES, strict=False)
+    whole = all(part and fits(part, lang) for part, lang in pairs)
+    return found if whole and 1 < len(found) <= len(LANGUAGES) else [text]
+
+
+def pick(text: str, lang: str) -> str:
+    """Return one language's part of a short text; English where it is not translated.
+
+    >>> pick("书后 | Back matter", "en"), pick("GRPO", "zh")
+    ('Back matter', 'GRPO')
+    """
+    found = dict(zip(LANGUAGES, parts(text), strict=False))
+    return text if len(found) == 1 else found.get(lang, found[SOURCE])

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
+from tokenbook import ROOT
 from tokenbook.languages import LANGUAGES, SOURCE
 from tokenbook.languages.data import load
 
 FILES = (  # in a checkout, or beside this file where the package was installed
-    Path(__file__).parents[2] / "book" / "glossary.yml",
+    ROOT / "book" / "glossary.yml",
     Path(__file__).with_name("glossary.yml"),
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`|\{[\w:-]+\}`[^`]+`|\]\([^)]*\)", re.S)

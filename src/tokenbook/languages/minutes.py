@@ -6,7 +6,7 @@ code, hints, answers, dropdowns) is not counted. A section whose heading is tagg
 ``side``, and those below it, are a side road; the rest is the main road. A number is
 the mean of all editions, so that all print the same.
 
-    python -m tokenbook.languages.minutes [NOTEBOOK ...]     the sections of each, in minutes
+    python -m tokenbook.languages.minutes [NOTEBOOK ...]   minutes of sections
 """
 
 import re
@@ -18,9 +18,10 @@ from itertools import takewhile
 from pathlib import Path
 from statistics import mean
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pages
 
-CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
+CHAPTERS = ROOT / "chapters"
 SECONDS = {  # of what an edition has one of
     "en": {"word": 60 / 200, "row": 25},
     "zh": {"han": 60 / 350, "latin": 90 / 350, "formula": 60},

@@ -1,9 +1,9 @@
 """Keep the chapters' stored outputs in step with their code.
 
-    python -m tokenbook.languages.notebooks run [NOTEBOOK ...]     execute, normalise, stamp
-    python -m tokenbook.languages.notebooks run --stale            only where it is needed
-    python -m tokenbook.languages.notebooks check [NOTEBOOK ...]   say what is out of step
-    python -m tokenbook.languages.notebooks new 07_kl              a chapter from the template
+    python -m tokenbook.languages.notebooks run [NOTEBOOK ...]    execute and stamp
+    python -m tokenbook.languages.notebooks run --stale           where it is needed
+    python -m tokenbook.languages.notebooks check [NOTEBOOK ...]  what is out of step
+    python -m tokenbook.languages.notebooks new 07_kl             a chapter anew
 
 Without a name, ``run`` and ``check`` take every chapter. ``run`` starts a fresh
 kernel and leaves nothing of the machine in the file, so that a second run gives no
@@ -28,7 +28,7 @@ from tokenbook.languages import marks, pages, stamps
 
 ROOT = stamps.SRC.parent
 # Loaded before the cells run: their tables count by the entry.
-PACKAGES = ("tokencredit", "explorer", "tokenbook.languages.glossary")
+PACKAGES = ("tokencredit", "tokenbook.explorer", "tokenbook.languages.glossary")
 CHAPTERS = ROOT / "chapters"
 TEMPLATE = ROOT / "book" / "template.ipynb"
 APPENDIX = ROOT / "book" / "sorting.ipynb"

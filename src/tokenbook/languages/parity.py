@@ -1,6 +1,6 @@
 """Do all languages of a page say the same thing? Checked on the sources, in no time.
 
-    python -m tokenbook.languages.parity [FILE ...]      everything when no file is given
+    python -m tokenbook.languages.parity [FILE ...]   everything if no file is given
 
 Each Chinese cell is directly followed by its partner in every other language, and each
 agrees with the English one in whatever can be compared without reading: formulas,
@@ -20,10 +20,10 @@ from pathlib import Path
 
 import yaml
 
+from tokenbook import ROOT
 from tokenbook.languages import LANGUAGES, SOURCE, foreign, pages, parts, typography
 from tokenbook.languages.code_cells import is_text, texts
 
-ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(```+|~~~+|:::+)(.*?)\n(.*?)^\1[ \t]*$", re.M | re.S)
 TITLED = re.compile(r"^(\{dropdown\}).*")  # its argument is a title, in words
 DISPLAY = re.compile(r"\$\$(.+?)\$\$(?:[ \t]*\(([\w-]+)\))?", re.S)
@@ -267,13 +267,16 @@ def check_file(path: Path) -> list[str]:
 def sources() -> list[Path]:
     """Return every file of the book that holds words of all languages."""
     book, tree = ROOT / "book", ROOT / "src"
+    site = tree / "tokenbook" / "site"
     files = [*(ROOT / "chapters").glob("*.ipynb"), *book.glob("*.md")]
     files += [
         book / "sorting.ipynb",
         *book.glob("*.yml"),
         *book.glob("wild/*.yml"),
+        *site.glob("[!p]*/*.yml"),  # the playground's has formulas without dollars
+        tree / "tokenbook" / "symptoms" / "curves.yml",
         *ROOT.glob("_*.yml"),
-        *book.glob("_templates/*.html"),
+        *site.rglob("*.html"),
     ]
     return sorted([*files, *book.rglob("*.py"), *tree.rglob("*.py")])
 

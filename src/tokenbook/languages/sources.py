@@ -20,8 +20,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tokenbook import ROOT
+
 LIBRARIES = {Path(path).resolve() for path in sysconfig.get_paths().values()}
-HERE = {Path(__file__).resolve().parents[2], Path.cwd()}  # the checkout, and the book
+HERE = {ROOT, Path.cwd()}  # the checkout, and the book
 READS = ("open", "os.listdir", "os.scandir")
 
 _read: dict[str, set[str]] = defaultdict(set)

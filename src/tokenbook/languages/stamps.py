@@ -21,7 +21,7 @@ from collections import defaultdict
 from pathlib import Path
 from types import CodeType, ModuleType
 
-SRC = Path(__file__).resolve().parents[1]
+SRC = Path(__file__).resolve().parents[2]
 PLAIN = str | bytes | int | float | tuple | None
 ALL = "*"  # stands for a module's tables where they were not under watch
 DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

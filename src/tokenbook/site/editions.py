@@ -21,6 +21,7 @@ from tokenbook.languages.sources import (  # from now on it notes what is read
     forget,
     relisted,
 )
+from tokenbook.site import BEFORE_LINKS, LAST
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def keep_language(app: Sphinx, page: str, source: list[str]) -> None:
 class EnglishAnchors(SphinxTransform):
     """Give each heading the anchor of its English partner."""
 
-    default_priority = 870  # just before MyST resolves links to anchors
+    default_priority = BEFORE_LINKS  # just before MyST resolves links to anchors
 
     def apply(self) -> None:
         page = self.env.docname
@@ -131,11 +132,13 @@ def setup(app: Sphinx) -> dict:
     app.add_config_value("edition_links", {}, "html")
     for jupyter_book_only in ("comments_config", "use_jupyterbook_latex"):
         app.add_config_value(jupyter_book_only, None, "")
-    app.connect("config-inited", localise_config, priority=950)  # after the toc is read
+    app.connect(
+        "config-inited", localise_config, priority=LAST
+    )  # after the toc is read
     app.connect("source-read", keep_language)
     app.connect("env-get-outdated", relisted)
     app.connect("env-purge-doc", forget)
     app.add_transform(EnglishAnchors)
-    app.connect("env-get-updated", number_by_chapter, priority=900)
+    app.connect("env-get-updated", number_by_chapter, priority=LAST)
     app.connect("html-page-context", add_links)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

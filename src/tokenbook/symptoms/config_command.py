@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         texts = list(texts_of(args.text))
     except (OSError, UnicodeError) as error:
-        print(f"tokencredit config: {error}", file=sys.stderr)
+        print(f"tokenbook config: {error}", file=sys.stderr)
         return 2
     reports = [(name, report(text, args.lang, args.processes)) for name, text in texts]
     if args.json:

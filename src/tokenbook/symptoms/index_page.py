@@ -1,7 +1,7 @@
 """The page of symptoms: the list of diagnostics, and the shape of the log beside each.
 
 The list is written from ``tokencredit.DIAGNOSTICS``. A reader recognises a curve sooner
-than a sentence, so each symptom has a sketch of one or two, from ``src/tokenbook/symptoms/curves.yml``.
+than a sentence, so each symptom has a sketch of one or two, from ``curves.yml``.
 The sketches of all are the index at the top of the page, which shows only those of one
 quantity once it is chosen, as the rest of the page does; a style sheet does that, and
 ``symptoms.js`` adds a filter by words.
@@ -20,6 +20,7 @@ from sphinx.util import logging
 
 from tokenbook.lab import phenomena
 from tokenbook.languages import pick
+from tokenbook.site import BEFORE_LINKS
 from tokenbook.site.generated import Generated
 from tokenbook.symptoms import log_keys
 from tokencredit import DIAGNOSTICS
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 WORDS = {"zh": ("正常", "症状", "："), "en": ("Healthy", "Symptom", ": ")}
 SKETCH = "示意 | sketch"
 PAGE = "book/symptoms"
-CURVES = Path(__file__).parents[1] / "curves.yml"
+CURVES = Path(__file__).with_name("curves.yml")
 WIDTH, HEIGHT, POINTS, FEW = 150, 56, 49, 25
 
 
@@ -208,7 +209,7 @@ def words_bar(count: int, lang: str) -> str:
 class Sketches(SphinxTransform):
     """Put its sketch under the heading of each symptom, and the index before them."""
 
-    default_priority = 872  # the headings have their anchors
+    default_priority = BEFORE_LINKS  # the headings have their anchors
 
     def apply(self) -> None:
         if self.env.docname != PAGE:

@@ -1,6 +1,6 @@
 """The keys of the logs: a list on the page of symptoms, a line each for the search.
 
-What a key means stands in ``src/tokenbook/symptoms/``; in which quantities a symptom shows is
+What a key means stands in ``keys.yml``; in which quantities a symptom shows is
 said by its curves, in ``src/tokenbook/symptoms/curves.yml``.
 """
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from docutils import nodes
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pick
 from tokenbook.languages.data import load
 from tokenbook.languages.pages import chapter_number, headings, pieces, slug
 from tokenbook.site.generated import Generated
 
-BOOK = Path(__file__).parents[1]
-DATA = BOOK.parent / "src" / "tokenbook" / "symptoms"
-CURVES, PAGE = BOOK / "curves.yml", BOOK / "symptoms.md"
+DATA = Path(__file__).parent
+CURVES, PAGE = DATA / "curves.yml", ROOT / "book" / "symptoms.md"
 LIBRARIES = {
     "trl": "TRL",
     "trl-ppo": "TRL PPO",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from lxml import html
 
+from tokenbook import ROOT
 from tokenbook.languages.data import load
 
 # Controls, and what a script or a picture shows in another form.
@@ -51,7 +52,7 @@ def articles(edition: Path) -> Iterator[Article]:
 
 def contents(edition: Path) -> list[str]:
     """Return the addresses of the pages, as _toc.yml has them."""
-    toc = load(Path(__file__).resolve().parents[2] / "_toc.yml")
+    toc = load(ROOT / "_toc.yml")
     names = [toc["root"]]
     for part in toc["parts"]:
         names += [chapter["file"] for chapter in part["chapters"]]

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import genanki
 from lxml import html
 
+from tokenbook import ROOT
 from tokenbook.languages import LANGUAGES, pages, pick
 from tokenbook.takeaway.articles import TEX, articles, gone
 
 SITE = Path("_build") / "site"
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "token-credit-{}.apkg"
 IDS = {"zh": 1_706_300_101, "en": 1_706_300_102}  # of the decks; never changed
 MODEL = 1_706_300_100  # of the kind of note; never changed

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from tokenbook import ROOT
 from tokenbook.languages import LANGUAGES, SOURCE, pages
 from tokenbook.languages.minutes import CLOSED, NO_CODE
 
-ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "site"
 MINUTES = {  # of a lecture, for a slide of each kind
     "title": 2,
@@ -129,8 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"slides: {error}", file=sys.stderr)
         return 2
-    sys.path.insert(0, str(ROOT / "book"))
-    import measure
+    from tokenbook.site.make import measure
 
     with measure.chromium() as browser:
         page = browser.new_page()

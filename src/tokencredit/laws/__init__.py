@@ -11,12 +11,12 @@ without it a law is left out that any entry breaks.
 
 import functools
 import inspect
+import re
 import runpy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tokenbook.languages.pages import slug
 from tokencredit.algorithm import Algorithm, named, policy_loss
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.laws.calls import Mine, Skip
@@ -45,6 +45,11 @@ class Outcome(NamedTuple):
     room: str  # its place on the site
     verdict: str
     why: str
+
+
+def anchor(purpose: str) -> str:
+    """Return the anchor of a room on the page of the museum."""
+    return re.sub(r"[^a-z0-9]+", "-", purpose.lower()).strip("-")
 
 
 def exhibits() -> dict[str, dict]:
@@ -113,7 +118,7 @@ def allowed(kind: str, room: str, adapter: Callable, name: str) -> bool:
 def judge(kind, room, adapters, mine, rows, lang) -> Outcome:
     """Return what comes of one law, which all of these entries must keep too."""
     words = rooms()[room]["WORDS"]
-    place = f"book/errata.html#{slug(words['en']['purpose'])}"
+    place = f"book/errata.html#{anchor(words['en']['purpose'])}"
     for adapter in adapters:
         mine.calls.clear()
         own = [name for name in rows if not allowed(kind, room, adapter, name)]
@@ -139,7 +144,7 @@ def check(
 
     Args:
         kind: one of KINDS: "loss", "ratio", "aggregate", "mask", ...
-        function: called by the names of its parameters; `names.yml` has other names.
+        function: called by the names of its parameters; `names` has other names.
         like: an entry of ALGORITHMS; a law that it breaks by design is skipped.
         lang: of the sentences about a law that is broken.
         dials: values of parameters, or the names of what a law gives.

@@ -2,17 +2,15 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from textwrap import shorten
 
 import torch
 from torch import Tensor
 
-from tokenbook.languages.data import load
+from tokencredit.laws.names import NAMES
 
 STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 FREE = inspect.Parameter("free", inspect.Parameter.KEYWORD_ONLY)  # one of **kwargs
-NAMES = load(Path(__file__).with_name("names.yml"))
 
 
 def names(own: str) -> list[str]:

@@ -40,6 +40,7 @@ from tokenbook.languages.pages import (
     slugs,
     titles,
 )
+from tokenbook.site import AFTER_LINKS
 
 FOLDER = Path(__file__).parent
 HOME = "_static/practice/python/"
@@ -195,7 +196,7 @@ def panel(lang: str) -> str:
 class Practice(SphinxTransform):
     """Put an editor before the solution of each exercise, and the panel at the end."""
 
-    default_priority = 885
+    default_priority = AFTER_LINKS
 
     def apply(self) -> None:
         page = self.env.docname

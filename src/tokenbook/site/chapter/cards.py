@@ -17,6 +17,7 @@ from sphinx.transforms import SphinxTransform
 from tokenbook.languages import HAN, LANGUAGES
 from tokenbook.languages.glossary import FILES, read
 from tokenbook.languages.pages import chapter_number
+from tokenbook.site import AFTER_LINKS
 from tokenbook.site.chapter.marks import choice
 from tokenbook.site.math.formulas import render
 from tokenbook.site.pages.road import is_side, side_line
@@ -93,7 +94,7 @@ def card(row: dict, lang: str) -> str:
 class Terms(SphinxTransform):
     """Link the first place of each term and symbol in a chapter, on its road if any."""
 
-    default_priority = 890
+    default_priority = AFTER_LINKS
 
     def apply(self) -> None:
         known = "book/glossary" in self.env.found_docs

@@ -12,12 +12,13 @@ from sphinx.transforms import SphinxTransform
 
 from tokenbook.languages import MARKS
 from tokenbook.languages.typography import close_line_ends
+from tokenbook.site import BEFORE_LINKS
 
 
 class CloseLineEnds(SphinxTransform):
     """Close the line ends of Chinese prose; a soft break is a text node of its own."""
 
-    default_priority = 868  # before headings and links are collected
+    default_priority = BEFORE_LINKS  # before headings and links are collected
 
     def apply(self) -> None:
         texts = [

@@ -4,8 +4,8 @@ A pair of prose cells tagged ``predict`` becomes a question with buttons, and st
 above the output of the next code cell; `book.js` blurs it until one is chosen (without
 a script and in print all is to be seen). Beside the number of an equation that a cell
 `holds` stands a ✓ that leads to the cell. What the marks mean stands in
-``tokenbook.languages.marks``. The setup, which a notebook runs first, stands on the page after
-the chapter's picture.
+``tokenbook.languages.marks``. The setup, which a notebook runs first, stands on the
+page after the chapter's picture.
 ``dropdown`` folds a side road.
 """
 
@@ -18,6 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from tokenbook.languages import pages, pick
+from tokenbook.site import AFTER_LINKS
 
 log = logging.getLogger(__name__)
 TITLE = "先猜 | Predict"
@@ -91,7 +92,7 @@ class Dropdown(SphinxDirective):
 class Marks(SphinxTransform):
     """Give cells and equations what the page needs of their marks."""
 
-    default_priority = 880
+    default_priority = AFTER_LINKS
 
     def apply(self) -> None:
         held, asked, answered, setups = {}, [], [], []
@@ -156,7 +157,7 @@ def depart_folded(writer, node: folded) -> None:
 
 
 def setup(app: Sphinx) -> dict:
-    app.connect("source-read", box_predictions, priority=600)  # one language is left
+    app.connect("source-read", box_predictions)  # one language is left
     app.add_directive("predict", Predict)
     app.add_directive("dropdown", Dropdown)
     app.add_transform(Marks)

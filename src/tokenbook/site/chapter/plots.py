@@ -2,7 +2,7 @@
 
 A notebook keeps each plot as PNG and SVG. In a page the SVG is inlined; its colours
 become the CSS variables of tokenbook.figures, the one place that knows the palette.
-Its words, stored in English, become those of the edition by src/tokenbook/site/chapter/plots.yml.
+Its words, stored in English, become those of the edition by plots.yml.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from tokenbook.figures import inline_svg
 from tokenbook.languages import SOURCE
 from tokenbook.languages.sources import depend, sources
 
-FILE = Path(__file__).parents[1] / "plots.yml"
+FILE = Path(__file__).with_name("plots.yml")
 WORDS = yaml.safe_load(FILE.read_text("utf-8"))
 
 

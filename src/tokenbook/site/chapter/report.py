@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tokenbook.languages import pick
 from tokenbook.languages.pages import chapter_number
+from tokenbook.site import LAST
 
 WORDS = "发现错误？ | Found an error here?"
 
@@ -19,7 +20,7 @@ WORDS = "发现错误？ | Found an error here?"
 class ReportLinks(SphinxPostTransform):
     """Put a link to a new issue, which names the place, at each section's end."""
 
-    default_priority = 900
+    default_priority = LAST
     formats = ("html",)
 
     def run(self, **kwargs) -> None:

@@ -10,18 +10,18 @@ import json
 import re
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pick
 from tokenbook.languages.data import load
 from tokenbook.languages.pages import chapter_number, pieces, slug
 from tokenbook.site.generated import Generated
 from tokenbook.site.pages.course import plan
 
-BANK = Path(__file__).parents[1] / "bank.yml"
+BANK = ROOT / "book" / "bank.yml"
 TONIGHT = "今晚先看这十道 | Ten for tonight"
 SIDE = re.compile(r"\W*Needs the side ")  # an answer that the main road does not give
 QUESTION = re.compile(

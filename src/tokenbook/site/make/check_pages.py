@@ -17,9 +17,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE
 
-ROOT = Path(__file__).resolve().parents[1]
 AUTOMATIC = re.compile(r"id\d+|pst-|__|search-|searchbox|xp-|plot-|module-")
 LOADS = {
     "script": "src",
@@ -170,7 +170,7 @@ def check_editions(site: Site) -> Iterator[str]:
     for lang in pages.keys() - {SOURCE}:
         ours, english = pages[lang], pages[SOURCE]
         for name in sorted(ours.keys() ^ english.keys()):
-            yield f"{name}: in one edition only: build both with src/tokenbook/site/make/site.py --clean"
+            yield f"{name}: in one edition only: build both, python -m tokenbook.site"
         for name in sorted(ours.keys() & english.keys()):
             yield from (f"{name}: {what}" for what in differ(ours[name], english[name]))
     for lang, edition in pages.items():

@@ -209,7 +209,7 @@ def style(config: dict) -> str:
     """Return the style sheet: the book's, and the colours of code."""
     name = config["sphinx"]["config"]["html_theme_options"]["pygments_light_style"]
     code = HtmlFormatter(style=name).get_style_defs(".highlight")
-    return (pdf.ROOT / "book" / "epub.css").read_text(encoding="utf-8") + code
+    return Path(__file__).with_name("epub.css").read_text(encoding="utf-8") + code
 
 
 def write(site: Path, lang: str, names: list[str]) -> Path:

@@ -1,13 +1,14 @@
 """Draw the picture of the README: the figure of the start page, light and dark.
 
-python -m tokenbook.site.make.hero      into .github/hero-light.png and .github/hero-dark.png
+python -m tokenbook.site.make.hero   into .github/hero-light.png, hero-dark.png
 """
 
+from tokenbook import ROOT
 from tokenbook.site.make import measure
 
 LANGUAGE = "en"
-SITE = measure.ROOT / "_build" / "site" / LANGUAGE / "book" / "index.html"
-OUT = measure.ROOT / ".github"
+SITE = ROOT / "_build" / "site" / LANGUAGE / "book" / "index.html"
+OUT = ROOT / ".github"
 
 
 def main() -> None:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
+from tokenbook import ROOT
+
 LOOKS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},

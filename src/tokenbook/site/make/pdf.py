@@ -20,10 +20,10 @@ import yaml
 from bs4 import BeautifulSoup
 from tqdm import tqdm
 
+from tokenbook import ROOT
 from tokenbook.languages import LANGUAGES, pick
 from tokenbook.site.make import measure
 
-ROOT = Path(__file__).resolve().parents[1]
 ON_SCREEN_ONLY = (
     "script, noscript, .headerlink, .report, .bank, .depth, .gap, .ex-dials, "
     ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "

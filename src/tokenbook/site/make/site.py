@@ -29,13 +29,14 @@ from pathlib import Path
 import jinja2
 import yaml
 
+from tokenbook import ROOT
 from tokenbook.homework.practice.page import write_runtime
 from tokenbook.languages import LANGUAGES, pick
 
-FILES = ("pyproject.toml", "setup.py", "README.md", "book/glossary.yml")  # of a wheel
+FILES = ("pyproject.toml", "setup.py", "README.md", "book/glossary.yml")  # of wheels
+PROJECTS = (".", "src")  # of tokencredit, and of tokenbook
 PRACTICE = "practice"  # one Python for the exercises of all editions
 ROOM = 200 * 2**20  # bytes that a build may need
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def edition_config(config: dict, lang: str, root: Path) -> dict:
@@ -51,9 +52,6 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
     sphinx["config"]["edition_links"] = {other: f"../{other}/" for other in editions}
     sphinx["config"]["made"] = made(root)
     sphinx["config"]["practice_home"] = f"../{PRACTICE}/"
-    # This file lies elsewhere than _config.yml, against which its paths are meant.
-    extensions = sphinx["local_extensions"]
-    sphinx["local_extensions"] = {k: str(root / v) for k, v in extensions.items()}
     return merged
 
 
@@ -69,16 +67,18 @@ def made(root: Path) -> str:
 
 
 def pack(out: Path) -> None:
-    """Build the package's wheel into the site, from a copy: no old `build/` is used."""
+    """Build the wheels of both packages into the site, from a copy of the sources."""
     with tempfile.TemporaryDirectory() as folder:
         for part in FILES:
             (copied := Path(folder, part)).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / part, copied)
+        shutil.copytree(ROOT / "book" / "errata", Path(folder, "book", "errata"))
         skip = shutil.ignore_patterns("*.egg-info", "__pycache__")
         shutil.copytree(ROOT / "src", Path(folder, "src"), ignore=skip)
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
-        command += ["-q", "--no-deps", "--no-build-isolation", "-w", str(out), folder]
-        subprocess.run(command, check=True)
+        command += ["-q", "--no-deps", "--no-build-isolation", "-w", str(out)]
+        for project in PROJECTS:
+            subprocess.run([*command, Path(folder, project)], check=True)
 
 
 def build(root: Path, out: Path, *, clean: bool = False) -> int:
@@ -118,7 +118,7 @@ def _build(root: Path, out: Path, clean: bool) -> int:
         text = yaml.safe_dump(edition_config(config, lang, root), allow_unicode=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-        command = [sys.executable, __file__, "--source", str(root)]
+        command = [sys.executable, "-m", "tokenbook.site", "--source", str(root)]
         command += ["--edition", str(path), "--out", str(work / "html")]
         # The editions share the cores: more threads each would only wait.
         env = {"OMP_NUM_THREADS": "1", **os.environ}
@@ -137,7 +137,8 @@ def _build(root: Path, out: Path, clean: bool) -> int:
     for old in out.glob("*.whl"):
         old.unlink()
     pack(out)
-    templates = jinja2.FileSystemLoader(root / "book" / "_templates")
+    here = Path(__file__).parent
+    templates = jinja2.FileSystemLoader([here, here.parent / "theme" / "templates"])
     pages = {page.stem: page for page in sorted(out.glob("*/*/*.html"))}
     texts = [page.read_text(encoding="utf-8") for page in pages.values()]
     words = {"editions": landing(config), "pick": pick, "there": pages, "zip": zip}

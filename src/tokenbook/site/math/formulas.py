@@ -44,7 +44,7 @@ FONTS = {  # the classes that set a font, of those that the book shows
     **dict.fromkeys(("mathrm", "textrm", "mainrm"), MAIN),
 }
 CLASS = re.compile(r'class="([^"]*)"')
-KATEX = Path(__file__).parents[1] / "katex"
+KATEX = Path(__file__).with_name("katex")
 log = logging.getLogger(__name__)
 
 

@@ -37,6 +37,7 @@ TREE = {  # part of the package -> its arrow
     "lab": "存下来的实验 | stored experiments",
     "figures": "可调的图 | live figures",
 }
+OF_THE_BOOK = ("lab", "figures")  # parts of tokenbook that chapters import
 HOLDS = "内容 | Holds"
 CHINESE = re.compile(rf" *\(?([{HAN}]+(?: [A-Za-z]+(?=[.:]))?)\)?")  # "近似 KL" too
 
@@ -44,8 +45,13 @@ CHINESE = re.compile(rf" *\(?([{HAN}]+(?: [A-Za-z]+(?=[.:]))?)\)?")  # "近似 K
 def modules() -> dict[str, list[str]]:
     """The modules of each part of the package, by their whole names."""
     found = {part: [] for part in TREE}
-    for info in pkgutil.walk_packages(tokencredit.__path__, "tokencredit."):
-        if not re.search(r"\._|\.experiments\.", info.name):
+    there = [*pkgutil.walk_packages(tokencredit.__path__, "tokencredit.")]
+    for part in OF_THE_BOOK:
+        home = importlib.import_module(f"tokenbook.{part}")
+        there += pkgutil.walk_packages(home.__path__, f"tokenbook.{part}.")
+        found[part].append(home.__name__)
+    for info in there:
+        if not re.search(r"\._|\.experiments\.|\.records$", info.name):
             found.setdefault(info.name.split(".")[1], []).append(info.name)
     return found
 
@@ -85,7 +91,9 @@ def public() -> dict[str, dict[str, str]]:
         for name in getattr(importlib.import_module(module), "__all__", ()):
             thing = getattr(importlib.import_module(module), name)
             here = getattr(thing, "__module__", "")
-            if not here.startswith("tokencredit."):  # a table, or explorer's
+            if here.split(".")[1:2] not in [
+                [part] for part in TREE
+            ]:  # a table, explorer's
                 homes = [m for n, m in home if n == name and m.startswith(module)]
                 here = homes[0] if homes else module
             part = here.split(".")[1]

@@ -19,6 +19,7 @@ from sphinx.transforms import SphinxTransform
 from tokenbook.figures import STAGES
 from tokenbook.languages import minutes, pages, pick
 from tokenbook.languages.data import load
+from tokenbook.site import BEFORE_LINKS
 from tokenbook.site.generated import Generated, table
 
 LOOKED_UP = {  # at the foot of the contents, on every page
@@ -173,7 +174,7 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
 class ChapterHead(SphinxTransform):
     """Put question, facts and thread under the title of a chapter."""
 
-    default_priority = 875  # the headings have their anchors
+    default_priority = BEFORE_LINKS  # the headings have their anchors
 
     def apply(self) -> None:
         page, root = self.env.docname, Path(self.env.srcdir)

@@ -18,6 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from tokenbook.languages import marks, minutes, pages, pick
+from tokenbook.site import LAST
 from tokenbook.site.pages.course import COMMA
 
 log = logging.getLogger(__name__)
@@ -173,12 +174,12 @@ def mark_contents(
 
 
 def setup(app: Sphinx) -> dict:
-    app.connect("source-read", mark_lines, priority=600)  # one language is left
+    app.connect("source-read", mark_lines)  # one language is left
     app.add_directive("side-line", SideLine)
     app.add_node(side_line, html=(visit_line, depart_line))
     app.add_node(side_fold, html=(visit_fold, depart_fold))
     app.connect("doctree-resolved", fold)
-    app.connect("html-page-context", mark_contents, priority=900)  # after the theme's
+    app.connect("html-page-context", mark_contents, priority=LAST)  # after the theme's
     # of pages as they are read: a higher one, and all are read again
     return {
         "env_version": 1,

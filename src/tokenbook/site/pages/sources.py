@@ -9,12 +9,13 @@ from pathlib import Path
 import yaml
 from sphinx.application import Sphinx
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pick
 from tokenbook.languages.pages import chapter_number, headings, pieces, slug, slugs
 from tokenbook.site.generated import Generated, table
 from tokenbook.site.pages.errata import exhibits
 
-SOURCES = Path(__file__).parents[1] / "sources.yml"
+SOURCES = ROOT / "book" / "sources.yml"
 SORTING = SOURCES.parent / "sorting.ipynb"
 HEAD = "笔记里讲的/本书在哪里讲/改正 | In the note/Taught in/Corrected"
 ROOM = "[{}](errata.md#{})"

@@ -11,22 +11,23 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pick
 from tokenbook.languages.data import load
 from tokenbook.languages.pages import chapter_number
+from tokenbook.site import BEFORE_LINKS
 from tokenbook.site.generated import Generated, table
 from tokenbook.site.pages.course import plan
 from tokenbook.symptoms import log_keys
 
 PAGE = "book/wild"
 NUMBERED = re.compile(r"(\d+)-")  # the slug of a section that is a chapter's
-WILD = Path(__file__).parents[1] / "wild"
+WILD = ROOT / "book" / "wild"
 TAUGHT = {
     "zh": "讲它的是[第 {} 章](../chapters/{})。",
     "en": "Taught in [chapter {}](../chapters/{}).",
@@ -183,7 +184,7 @@ class WildChapters(Generated):
 class WildAnchors(SphinxTransform):
     """Give each section the anchor that its chapter links to."""
 
-    default_priority = 871  # the headings have those of their English partners
+    default_priority = BEFORE_LINKS  # the headings have those of their English partners
 
     def apply(self) -> None:
         if self.env.docname != PAGE:

@@ -20,14 +20,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+from tokenbook import ROOT
 from tokenbook.languages import SOURCE, minutes, pages, pick
+from tokenbook.site import LAST
 from tokenbook.site.generated import Generated
 from tokenbook.site.interview.page import LEVELS, questions
 from tokenbook.site.pages.course import COMMA, plan
 from tokenbook.site.pages.sources import sections as titles
 
 log = logging.getLogger(__name__)
-BOOK = Path(__file__).parents[1]
+BOOK = ROOT / "book"
 PATHS = BOOK / "paths.yml"
 WILD = "in-the-wild"  # a line with a link
 LINES = "three-lines-to-remember"
@@ -365,5 +367,5 @@ def write(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict:
     app.add_directive("paths", Paths)
-    app.connect("build-finished", write, priority=960)  # after the bundle
+    app.connect("build-finished", write, priority=LAST)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,10 @@
 """The playground: a policy is trained in the page, with the package's own rows.
 
 The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
-``tokencredit.world.words``. An algorithm with a part that ``src/tokenbook/site/playground/stages.js``
+``tokencredit.world.words``. An algorithm with a part that ``stages.js``
 does not have is left out; the build names both. Stories and words are YAML.
 
-    python -m tokenbook.site.playground.page      measure the stories anew (measured.json)
+    python -m tokenbook.site.playground.page   measure the stories anew (measured.json)
 """
 
 import functools
@@ -31,7 +31,7 @@ from tokenbook.site.javascript import javascript
 from tokencredit import ALGORITHMS, Algorithm
 from tokencredit.world.words import WORDS
 
-FOLDER = Path(__file__).parents[1] / "playground"
+FOLDER = Path(__file__).parent
 ENGINE = ("tree", "stages", "engine", "dials", "address", "python")
 SCRIPTS = (*ENGINE, "charts", "view", "page")
 TITLE_FIELDS = ("paper", "url", "parent", "sources")

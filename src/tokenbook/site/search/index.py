@@ -47,7 +47,7 @@ WORDS = {  # what the script says
     "log": "像是日志：读我的日志 → | It looks like a log: Read my log →",
 }
 SYMPTOMS = "book/symptoms"
-ASKED = Path(__file__).parents[1] / "asked.yml"  # other words for a symptom
+ASKED = Path(__file__).with_name("asked.yml")  # other words for a symptom
 SKIP = (
     nodes.literal_block,
     nodes.doctest_block,

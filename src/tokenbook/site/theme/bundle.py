@@ -20,6 +20,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from tokenbook.site import LAST
+
 FIRST = ["basic.css", "styles/theme.css", "styles/pydata-sphinx-theme.css"]
 INSIDE = re.compile(
     r"(KaTeX_(Main-(Regular|Bold)|Math-Italic|(AMS|Caligraphic|Size[1-4])-Regular)"
@@ -27,7 +29,7 @@ INSIDE = re.compile(
 )
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
-LAST = ["scripts/pydata-sphinx-theme.js"]
+AT_THE_END = ["scripts/pydata-sphinx-theme.js"]
 CLASSES = re.compile(r'(?:class|id)="([^"]*)"')
 # A theme's script hides, beside a margin note, the sidebar that no page here has.
 SIDEBAR = 'document.querySelector("div.bd-sidebar-secondary")'
@@ -65,7 +67,7 @@ def join(app: Sphinx, error: Exception | None) -> None:
     static = Path(app.outdir, "_static")
     css = [_moved(static / name, name) for name in FIRST + _wanted["css"]]
     js = "\n;\n".join(
-        (static / name).read_text("utf-8") for name in _wanted["js"] + LAST
+        (static / name).read_text("utf-8") for name in _wanted["js"] + AT_THE_END
     )
     scripts = (
         p.read_text("utf-8") for p in static.rglob("*.js") if p.name not in NEVER
@@ -145,6 +147,6 @@ def _moved(file: Path, name: str) -> str:
 def setup(app: Sphinx) -> dict:
     for names in _wanted.values():
         names.clear()
-    app.connect("html-page-context", claim, priority=950)
-    app.connect("build-finished", join, priority=950)
+    app.connect("html-page-context", claim, priority=LAST)
+    app.connect("build-finished", join, priority=LAST)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

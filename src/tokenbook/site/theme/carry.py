@@ -13,15 +13,19 @@ from sphinx.application import Sphinx
 from tokenbook.languages import pick
 from tokenbook.languages.pages import chapter_number, one_language, one_language_page
 
-WHEEL = "tokencredit-{}-py3-none-any.whl"  # of a version
+PACKAGES = ("tokencredit", "tokenbook")  # a chapter shows figures of the book
 INSTALL = """\
 # {words}
 import importlib.util
 
-if importlib.util.find_spec("tokencredit") is None:
+if importlib.util.find_spec("tokenbook") is None:
     %pip install --quiet {package}"""
-WORDS = "没有课程的包时装一次 | Installs the package of the course where it is missing"
-BESIDE = "{}；请先把它下载到本文件旁边 | {}; download it and put it beside this file"
+WORDS = (
+    "没有课程的包时装一次 | Installs the packages of the course where they are missing"
+)
+BESIDE = (
+    "{}；请先把它们下载到本文件旁边 | {}; download them and put them beside this file"
+)
 RUNS = {  # by language: where a notebook of a branch on GitHub can be run
     "zh": ("ModelScope", "https://modelscope.cn/notebook/share/github/{}/blob/{}"),
     "en": ("Colab", "https://colab.research.google.com/github/{}/blob/{}"),
@@ -30,23 +34,27 @@ BINDER = "https://mybinder.org/v2/gh/{}/main?urlpath=lab/tree/{}"
 CHANGES = "book/changelog"
 
 
-def wheel(config) -> str:
-    """Return the name of the package's file, which src/tokenbook/site/make/site.py puts into its root."""
-    return WHEEL.format(config.made.partition(" ")[0])
+def wheels(config) -> list[str]:
+    """Return the names of the packages' files, which the build puts into its root."""
+    version = config.made.partition(" ")[0]
+    return [f"{name}-{version}-py3-none-any.whl" for name in PACKAGES]
 
 
-def package(config) -> str:
-    """Return what pip installs: the site's wheel, the repository, or a file beside."""
+def packages(config) -> list[str]:
+    """Return what pip installs: the site's wheels, the repository, or files beside."""
     if config.html_baseurl:
-        return f"{config.html_baseurl.rstrip('/').rpartition('/')[0]}/{wheel(config)}"
+        root = config.html_baseurl.rstrip("/").rpartition("/")[0]
+        return [f"{root}/{name}" for name in wheels(config)]
     repository = config.repository.rstrip("/")
-    return f"git+{repository}" if repository else wheel(config)
+    if repository:
+        return [f"git+{repository}", f"git+{repository}#subdirectory=src"]
+    return wheels(config)
 
 
 def install_cell(config) -> dict:
     """Return the cell with which a downloaded notebook starts."""
-    source, words = package(config), pick(WORDS, config.edition)
-    if source == wheel(config):
+    sources, words = packages(config), pick(WORDS, config.edition)
+    if sources == wheels(config):
         words = pick(BESIDE, config.edition).format(words)
     return {
         "cell_type": "code",
@@ -54,7 +62,7 @@ def install_cell(config) -> dict:
         "id": "install",
         "metadata": {},
         "outputs": [],
-        "source": INSTALL.format(words=words, package=source),
+        "source": INSTALL.format(words=words, package=" ".join(sources)),
     }
 
 
@@ -96,7 +104,7 @@ def links(app: Sphinx, page: str, template: str, context: dict, doctree) -> None
             ),
         ]
     if config.made:
-        foot = [config.made, f'<a href="{root}../{wheel(config)}">{words}</a>']
+        foot = [config.made, f'<a href="{root}../{wheels(config)[0]}">{words}</a>']
         if CHANGES in app.env.found_docs:
             changes = pick("更新 | Changes", lang)
             foot.append(f'<a href="{root}{CHANGES}.html">{changes}</a>')

@@ -22,8 +22,8 @@ from tokencredit import ALGORITHMS, Algorithm
 TITLE_FIELDS = ("name", "paper", "url", "parent", "sources")
 FIELDS = [f.name for f in fields(Algorithm) if f.name not in TITLE_FIELDS]
 ANCHORS = dict(zip(ALGORITHMS, slugs([*ALGORITHMS]), strict=True))
-NAMES = Path(__file__).parents[1] / "fields.yml"
-SAID = Path(__file__).parents[1] / "zoo.yml"
+NAMES = Path(__file__).with_name("fields.yml")
+SAID = Path(__file__).with_name("zoo.yml")
 FLAGS = {"zh": {True: "是", False: "否"}, "en": {True: "yes", False: "no"}}
 WORDS = {
     "head": "字段/取值/出处 | Field/Value/Source",

@@ -2,7 +2,7 @@
 
 A file is a NumPy ``.npz``: one float16 array per weight, and as a text in JSON the
 sizes of the policy and the vocabulary of its task. Nothing in it is ever executed.
-``python -m tokenbook.lab.records --starts FOLDER`` trains them again, by the same recipe.
+``python -m tokenbook.lab.records --starts FOLDER`` trains them again, likewise.
 """
 
 import io

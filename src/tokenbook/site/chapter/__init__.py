@@ -1,0 +1,1 @@
+"""What is done to the pages of chapters: marks, cards, plots, code, reports."""

@@ -1,0 +1,1 @@
+"""Notation and glossary, written from the rows of `book/glossary.yml`."""

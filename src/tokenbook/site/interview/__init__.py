@@ -1,0 +1,1 @@
+"""The questions of all chapters by level, with a page that asks them."""

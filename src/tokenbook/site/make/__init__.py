@@ -1,0 +1,1 @@
+"""The programs that `make` runs: environment, site, PDF, EPUB, measures."""

@@ -1,0 +1,1 @@
+"""Formulas become HTML while the book is built; nothing is loaded from elsewhere."""

@@ -1,0 +1,1 @@
+"""Finds sections by what they say, in both languages, from a field on every page."""

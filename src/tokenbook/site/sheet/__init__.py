@@ -1,0 +1,1 @@
+"""One sheet of all formulas, made for paper."""

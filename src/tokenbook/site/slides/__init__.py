@@ -1,0 +1,1 @@
+"""A chapter as slides, made in the page from its text."""

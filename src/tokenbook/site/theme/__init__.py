@@ -1,0 +1,1 @@
+"""How every page looks: templates, style, script, what the theme brings in vain."""

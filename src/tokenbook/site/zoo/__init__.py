@@ -1,0 +1,1 @@
+"""All algorithms in one table, written from `ALGORITHMS`."""
