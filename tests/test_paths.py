@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tokenbook.languages import LANGUAGES, minutes, pages
-from tokenbook.site.pages import wild
+from tokenbook.site.pages import wild as wild_page
 from tokenbook.site.pages.course import plan
-from tokenbook.site.paths import page
+from tokenbook.site.paths import page as paths_page
 from tokenbook.site.paths.page import (
     LINES,
     Book,
