@@ -6,9 +6,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WHICH  ?= not slow
+VERSIONS ?= trl==1.16.0 verl==0.9.1 OpenRLHF==0.11.2
 
 .PHONY: help book site test test-all check cpus pdf epub slides text deck offline pages \
-        bench engines engines-verl \
+        bench engines engines-verl moved \
         python new-chapter browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -86,6 +87,11 @@ engines-verl:  ## the plugin for verl, on the CPU, in an environment of its own
 	@.venv-verl/bin/pip install --quiet --no-deps verl==0.9.1 -e .
 	RAY_AUTH_MODE=disabled .venv-verl/bin/python -m pytest -q -s -W default --noconftest \
 	  tests/engines_verl.py
+
+moved: $(READY)  ## TRL, verl, OpenRLHF: which defaults and log keys moved (VERSIONS=)
+	@rm -rf _build/wheels
+	@$(BIN)/pip download --quiet --no-deps -d _build/wheels $(VERSIONS)
+	@$(BIN)/python tests/moved.py _build/wheels
 
 python: $(READY)  ## the browser's Python of the exercises, anew (maintainers; needs npm)
 	$(BIN)/python -m tokenbook.homework.practice.vendor

@@ -25,6 +25,7 @@ from tokenbook.symptoms.config import HERE, data, is_known, report
 
 LIBRARIES = data()["libraries"]
 FOLDER = Path(os.environ.get("WHEELS", "wheels"))
+VERSIONS = {name: table["version"] for name, table in LIBRARIES.items()}
 # Groups of verl of which single names are checked; of the others, only the group.
 DECIDING = {
     *("actor_rollout_ref", "actor_rollout_ref.actor", "actor_rollout_ref.rollout"),
@@ -40,9 +41,8 @@ DECIDING = {
 
 
 def source(library: str, ending: str) -> str:
-    """The text of one file of a library's wheel, of the version in config.yml."""
-    version = LIBRARIES[library]["version"]
-    (wheel,) = FOLDER.glob(f"{library}-{version}-*.whl")
+    """The text of one file of a library's wheel, of the version in VERSIONS."""
+    (wheel,) = FOLDER.glob(f"{library}-{VERSIONS[library]}-*.whl")
     with zipfile.ZipFile(wheel) as files:
         (name,) = [name for name in files.namelist() if name.endswith(ending)]
         return files.read(name).decode()
