@@ -7,6 +7,7 @@ pairs ``[old, new]``. Right answers of other types are added (`variants`).
 
 import contextlib
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -153,39 +154,68 @@ def results(homework: Homework, exercise: Exercise) -> tuple[list, bool]:
 # --- grading -----------------------------------------------------------------
 
 
-def grade_answer(
-    answer: Answer, path: Path, homework: Homework, sandbox: Sandbox
+def grade_answers(
+    answers: list[Answer], path: Path, homework: Homework, sandbox: Sandbox
 ) -> Result:
-    """The result of a notebook with this answer, the published one elsewhere."""
+    """The result of a notebook with these answers, the published ones elsewhere."""
     notebook = solved(student_notebook(path, "en"), homework)
+    given = {answer.exercise: answer.source for answer in answers}
     for cell in notebook["cells"]:
         cell["source"] = "".join(cell["source"])
-        if grader(cell).get("grade_id") == answer.exercise:
-            cell["source"] = f"# exercise: {answer.exercise}\n{answer.source}"
-    asked = [e for e in homework.exercises if e.id == answer.exercise]
-    result = Result("", outcomes={answer.exercise: []})
+        if (name := grader(cell).get("grade_id")) in given:
+            cell["source"] = f"# exercise: {name}\n{given[name]}"
+    asked = [exercise for exercise in homework.exercises if exercise.id in given]
+    result = Result("", outcomes={exercise.id: [] for exercise in asked})
     grade_notebook(notebook, replace(homework, exercises=asked), sandbox, result)
     return result
+
+
+def lost(answer: Answer, result: Result) -> str:
+    """Which checks of its exercise an answer did not pass, and why."""
+    failed = [o for o in result.outcomes[answer.exercise] if not o.passed]
+    return "; ".join(f"{outcome.check.id}: {outcome.report}" for outcome in failed)
+
+
+def kept_together(
+    answers: list[Answer], path: Path, homework: Homework, sandbox: Sandbox
+) -> list[Answer]:
+    """Right answers that pass when one of each exercise is graded at a time."""
+    rounds: dict[int, list[Answer]] = {}
+    seen = Counter()
+    for answer in answers:
+        rounds.setdefault(seen[answer.exercise], []).append(answer)
+        seen[answer.exercise] += 1
+    kept = []
+    for batch in rounds.values():
+        result = grade_answers(batch, path, homework, sandbox)
+        kept += [answer for answer in batch if not lost(answer, result)]
+    return kept
 
 
 def try_answers(
     path: Path, homework: Homework, folder: Path, sandbox: Sandbox
 ) -> Iterator[Tried]:
-    """Grade all answers to a chapter's exercises, exercise by exercise."""
-    stored = read_answers(folder / f"{path.stem}.yml", homework)
+    """Grade all answers to a chapter's exercises.
+
+    A wrong answer is graded alone, and so is a right one that did not pass together
+    with right answers to the other exercises.
+    """
+    every = read_answers(folder / f"{path.stem}.yml", homework)
     for exercise in homework.exercises:
-        mine = [answer for answer in stored if answer.exercise == exercise.id]
+        every += varied(homework, exercise)
+    right = [answer for answer in every if answer.right]
+    kept = {id(answer) for answer in kept_together(right, path, homework, sandbox)}
+    for exercise in homework.exercises:
         tried = Tried(homework.name, exercise)
-        for answer in (*mine, *varied(homework, exercise)):
-            result = grade_answer(answer, path, homework, sandbox)
-            full = result.total == exercise.points
-            failed = [o for o in result.outcomes[exercise.id] if not o.passed]
-            why = "; ".join(f"{o.check.id}: {o.report}" for o in failed)
+        for answer in (one for one in every if one.exercise == exercise.id):
+            why = ""
+            if id(answer) not in kept:
+                why = lost(answer, grade_answers([answer], path, homework, sandbox))
             if answer.right:
-                tried.right, tried.kept = tried.right + 1, tried.kept + full
+                tried.right, tried.kept = tried.right + 1, tried.kept + (not why)
             else:
-                tried.wrong, tried.lost = tried.wrong + 1, tried.lost + (not full)
-            if answer.right != full:
+                tried.wrong, tried.lost = tried.wrong + 1, tried.lost + bool(why)
+            if answer.right == bool(why):
                 said = f"loses points: {why}" if answer.right else "keeps all points"
                 kind = "right" if answer.right else "wrong"
                 tried.faults.append(f"{exercise.id}: {kind} {answer.name!r} {said}")
