@@ -169,7 +169,7 @@ FIGURE = Figure(
         Dial("long", LONG, 36, ("第二条有多长", "tokens of 2nd"), "n₂", fine=False),
     ],
     title=(
-        "微批各数各的词元，权重就随切法而变；按整步来数，怎么切都一样",
+        "微批分母各算各的词元，权重就随切法而变；按整步来数，怎么切都一样",
         "Own counts make weights depend on the cut; counts of the whole step do not",
     ),
     alt=(
