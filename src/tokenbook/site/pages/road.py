@@ -122,7 +122,8 @@ def explain_gap(app: Sphinx, doctree: nodes.document, page: str) -> None:
             says = pick(WORDS["gap"], lang).format(COMMA[lang].join(passed))
             html = f'<aside class="sidebar margin gap"><p>{says}</p></aside>'
             at = equation.parent.index(equation)
-            equation.parent.insert(at, nodes.raw("", html, format="html"))
+            # after it: the sentence before an equation runs on into it
+            equation.parent.insert(at + 1, nodes.raw("", html, format="html"))
             return
 
 
