@@ -46,6 +46,7 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "figures._book",
     "site.theme.bundle",
     "site.paths.page",  # writes a page from the bundle
+    "site.share.page",  # cuts what it serves, once it is copied
 )
 BEFORE_LINKS, AFTER_LINKS = 870, 880  # of a transform: MyST resolves anchors at 879
 LAST = 950  # of an event: after all others, the table of contents (900) included
@@ -54,7 +55,7 @@ FEATURES = (  # the folders that declare their parts
     *sorted(path.parent for path in HERE.glob("*/__init__.py")),
     *(HERE.parent / name for name in ("explorer", "homework/practice", "symptoms")),
 )
-INLINE = {"make", "playground"}  # their pages have their scripts and styles inside
+INLINE = {"make", "playground", "share"}  # pages with their own scripts and styles
 TEMPLATES = (
     HERE / "theme" / "templates",
     *sorted({f.parent for f in HERE.glob("*/*.html") if f.parent.name not in INLINE}),

@@ -28,7 +28,7 @@ ON_SCREEN_ONLY = (
     "script, noscript, .headerlink, .report, .bank, .depth, .gap, .ex-dials, "
     ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "
     ".finder, .reference-filter, .doors svg, .practice, .practice-tick, "
-    ".practice-rules, .practice-shown"
+    ".practice-rules, .practice-shown, .share"
 )
 NOT_PRINTED = ("playground", "api", "changelog")  # a program, a reference, a web page
 STAY_FOLDED = ["tag_setup", "tag_checked"]  # one line each: imports, and a check
