@@ -127,7 +127,9 @@
       if (!inTitle && !inText) sum += 1;
       else sum += inTitle + inPage + 5 * Math.log2(1 + inText) + inBold;
     }
-    if (other && named === wanted.length) sum += 60; // a symptom, by another name
+    // A symptom, by another name that has all of the terms.
+    const names = other && named === wanted.length ? [title, ...section.asked.split(/[,，]/)] : [];
+    if (names.some((name) => wanted.every((term) => places(name, term).length))) sum += 60;
     const phrase = (where) => wanted.length > 1 && spaced(where).includes(spaced(query)); // clip hig: Clip-Higher
     if (phrase(title) || phrase(section.asked)) sum += 40;
     else if (phrase(text)) sum += 20;
@@ -180,35 +182,42 @@
 
   // Words that say the same of a curve are one; every other word loses its ending.
   const SENSES = Object.entries({
-    falls: /^(?:drop|decreas|declin|fall|fell|lower|reduc|down|degrad|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
-    rises: /^(?:increas|ris|rose|grow|climb|improv|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
+    falls: /^(?:drop|decreas|declin|fall|fell|lower|reduc(?:e|es|ed|ing)$|down|degrad|deteriorat|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
+    rises: /^(?:increas|ris|rose|grow|climb|improv|gain|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
     not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不|没|没有|未|无法|失败|困难)/,
-    spikes: /^(?:spik|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
-    collapse: /^(?:collaps|crash|diverg|unstable|instab|break)|崩|塌|发散/,
-    flat: /^(?:flat|stuck|plateau|stagnat|constant|stay|unchanged|same)|不变|停滞|平的/,
+    spikes: /^(?:spik|peak|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
+    collapse: /^(?:collaps|crash|diverg(?:e[sd]?|ing)$|unstable|instab|break)|崩|塌|发散/,
+    flat: /^(?:flat|stuck|plateau|stagna|stall|saturat|constant|stay|unchanged|same|fluctuat|oscillat)|不变|停滞|平的|震荡|波动/,
     garbled: /^(?:garbl|gibberish|nonsens|messy|babbl)|乱码|胡言|乱写/,
     short: /^short|短/,
     long: /^(?:long|verbos|overthink)|变长|很长|越长/,
     large: /^(?:large|big|huge|high|height|too)$|很大|太大|特别大|太高/,
     zero: /^(?:0(?:\.0*)?|zeros?)$|为零/,
     length: /length|长度/,
-    reward: /^reward|奖励/,
+    reward: /^(?:reward|score|reword)|奖励|得分/,
     loss: /^loss(?:es)?$|损失/,
     entropy: /^entropy|熵/,
     gradient: /^grad(?!e)|梯度/,
     response: /^(?:response|completion|output)|回答|输出/,
     validation: /^(?:valid|eval|test|held|benchmark)|验证|测试|评测/,
+    marks: /^!+$|感叹号/, // what a model of NaN writes
     cut: /^(?:truncat|clipped_ratio|cliprat|cut)|截断|触顶|上限/,
   });
-  const PLAIN = /^(?:during|training|train|trained|model|run|step|steps|grpo|ppo|rl|训练|模型|出现|进行|使用|随着|情况|请问|后期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|stage|later|start|after|then|over|time|first|while|very|just|some|bug|question|help|issue)$/;
+  const PLAIN = new RegExp(`^(?:${[
+    "during|training|train|trained|trainer|model|run|step|steps|stage|grpo|ppo|rl|rlhf|start|later|after|then|first|over|time|while",
+    "very|just|some|really|extremely|always|still|only|keeps?|kept|keeping|becom\\w*|remain\\w*|continu\\w*|constantly|us(?:e|ed|ing)",
+    "bug|fix|feat|question|help|please|issue|problem|abnormal|strange|weird|unexpected|potential|possible|value|values|normal|anyone",
+    "trl|verl|openrlhf|slime|areal|skyrl|swift|qwen[\\w.]*|llama[\\w.]*|deepseek\\w*|gsm8k|dataset",
+    "训练|模型|出现|进行|使用|随着|情况|请问|请教|后期|前期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|过程|中|时|都|但|但是|且|开始|变成|变为|某个|步骤|异常|问题|关于",
+  ].join("|")})$`);
   const bag = (text) => {
-    const low = lower(text).replace(ASKS, (word) => (/not|不|没/.test(word) ? word : " "));
-    const words = (low.match(/[a-z][a-z_@']*|\d[\d.]*|[\u3400-\u9fff]+/g) ?? [])
+    const low = lower(text).replace(/(?<![\w])go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/not|不|没/.test(word) ? word : " "));
+    const words = (low.match(/[a-z][a-z_@']*|\d[\d.]*|!{3,}|[\u3400-\u9fff]+/g) ?? [])
       .flatMap((word) => (HAN.test(word) && segmenter ? [...segmenter.segment(word)].map(({ segment }) => segment) : word.split("_")));
     return new Set(words.filter((word) => word && !PLAIN.test(word)).map((word) =>
       SENSES.find(([, sense]) => sense.test(word))?.[0] ?? word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "")));
   };
-  let phrases = null, rare = null;
+  let phrases = null, rare = null, known = null;
   const named = (query) => {
     if (!phrases) {
       const page = index.find(({ symptoms }) => symptoms);
@@ -216,19 +225,24 @@
         [section.title, ...section.asked.split(/[,，]/)].map((text) => ({ page, section, words: [...bag(text)] })));
       const count = {};
       for (const { words } of phrases) for (const word of words) count[word] = (count[word] ?? 0) + 1;
-      rare = (word) => Math.log(phrases.length / count[word]);
+      rare = (word) => (count[word] ? Math.log(phrases.length / count[word]) : 0);
+      known = Object.keys(count).filter((word) => /^[a-z]{6,}$/.test(word));
     }
-    const has = bag(query), best = new Map();
+    const near = (word) => (rare(word) > 0 || !/^[a-z]{6,}$/.test(word) ? word : known.find((one) => slips(word, one) < 2) ?? word);
+    const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map((part) => new Set([...bag(part)].map(near)));
+    const has = new Set(clauses.flatMap((part) => [...part])), best = new Map();
     for (const { page, section, words } of phrases) {
       const sum = (some) => some.reduce((all, word) => all + rare(word), 0), both = words.filter((word) => has.has(word));
-      const points = both.length && (sum(both) ** 2) / sum(words);
+      const beside = clauses.length > 1 && clauses.some((part) => both.every((word) => part.has(word)));
+      const points = both.length && ((beside ? BESIDE : 1) * sum(both) ** 2) / sum(words);
       if (sum(both) < NAMED * sum(words) || points < CLEAR) continue;
       if (points > (best.get(section)?.points ?? 0)) best.set(section, { page, section, points, wanted: both });
     }
     const found = [...best.values()].sort((a, b) => b.points - a.points);
     return found.filter(({ points }) => points > found[0].points / 2);
   };
-  const NAMED = 0.7, CLEAR = 4, SENTENCE = 3; // share of a name, weight of it, words of a query
+  const NAMED = 0.7, CLEAR = 3, SENTENCE = 3; // share of a name, weight of it, words of a query
+  const BESIDE = 1.3; // times as much counts a name whose words stand in one clause
 
   // ---- the keys of a log: a line each, and the symptoms that they show in ------------------
 
@@ -254,6 +268,7 @@
   // What of a query is a key: all of it, a word with / or _, a word with a number behind it.
   const VALUED = /^["'`]?\s*[:=]\s*["']?(?:[-+]?[\d.]|nan|inf|tensor|np\.)/;
   const NAME = /[a-z][\w./@+-]*\w/g;
+  const A_LINE = 3, ODD = /^(?:nan|inf|infinity|none|null|true|false)$/; // so many keys are a line of a log
   const logged = (query) => {
     const low = query.toLowerCase().trim(), whole = low.replace(BARE, "");
     const names = [...low.matchAll(NAME)].filter(({ 0: name, index }) =>
@@ -273,14 +288,17 @@
       const called = rest.length > 1 && calls.find((hit) => hit.section === section)?.points;
       return { page, section, wanted: [...rest, "nan"], points: (own.length || called) && own.length + 2 * fits + (called || 0) };
     });
-    return Object.assign([
-      ...found.map((section) => ({ page: keyPage, section, wanted: [section.low[0]] })),
-      ...seen.filter(({ points }) => points).sort((a, b) => b.points - a.points),
-    ], { names: names.length });
+    const lines = found.map((section) => ({ page: keyPage, section, wanted: [section.low[0]] }));
+    const shown = seen.filter(({ points }) => points).sort((a, b) => b.points - a.points);
+    // A sentence that names a key, "why is kl = nan", asks for the symptom; a line of a log for its keys.
+    const told = calls.length && names.length < A_LINE && split(low.replace(/["'{}]/g, " ")).some((word) => /^[a-z\u3400-\u9fff]+$/.test(word) && !names.includes(word) && !ODD.test(word));
+    if (told) for (const hit of shown) hit.points += 10 * (calls.find(({ section }) => section === hit.section)?.points ?? 0);
+    if (told) shown.sort((a, b) => b.points - a.points);
+    return Object.assign(told ? [...shown, ...lines] : [...lines, ...shown], { names: names.length });
   };
 
   const search = (query, asTyped = false) => {
-    const keys = logged(query), said = terms(lower(query));
+    const keys = logged(query), said = terms(lower(query)).flatMap((term) => term.split("_"));
     const whole = said.length < SENTENCE && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
     const first = keys.length || asTyped || whole ? keys : named(query);
     const words = keys.names > 1 ? { hits: [] } : inWords(query, first.length > 0 || asTyped);
