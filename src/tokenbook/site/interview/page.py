@@ -3,7 +3,8 @@
 What to prepare first comes first, as ``book/bank.yml`` says; its ten for one evening
 are a section of their own. Where an answer begins with the side road that it needs, the
 question says so. A reader filters by level, chapter and road, draws a question, and
-marks what he knew; ``bank.js`` does that, and without it the bank is a list.
+marks what he knew; or he is asked: ten questions, weakest first, or a mock interview of
+thirty minutes. ``bank.js`` does that, and without it the bank is a list.
 """
 
 import json
@@ -45,6 +46,24 @@ WORDS = {
     "side": "选读 | side road",
     "road": "只看必读答得出的 | Only what the main road answers",
     "score": "答上 {} / {} | knew {} of {}",
+    "ten": "练十题，没答上的先来 | Ten questions, weakest first",
+    "mock": "模拟面试，三十分钟 | Mock interview, thirty minutes",
+}
+SESSION = {  # what the script says while it asks
+    "more": "接着答：第 {} 题 | Continue at question {}",
+    "ready": "{} 题，三十分钟，按下面的按钮开始计时。"
+    " | {} questions, thirty minutes. The clock starts with the button below.",
+    "go": "开始计时 | Start the clock",
+    "at": "第 {} 题，共 {} 题 | Question {} of {}",
+    "left": "剩余时间 | Time left",
+    "yes": "答上了 | I knew it",
+    "no": "没答上 | I did not",
+    "skip": "跳过 | Skip",
+    "end": "结束 | End",
+    "up": "时间到。 | Time is up.",
+    "done": "答上 {} 题，共 {} 题。 | You knew {} of {}.",
+    "repeat": "再看看： | To repeat:",
+    "back": "回到题库 | Back to the bank",
 }
 
 
@@ -131,6 +150,8 @@ class BankTools(Generated):
             [chapter_number(p.name) for p in self.chapters()],
         )
         words = {name: escape(pick(text, lang)) for name, text in WORDS.items()}
+        session = {name: pick(text, lang) for name, text in SESSION.items()}
+        said = escape(json.dumps(session, ensure_ascii=False))
         levels = [("", words["every"]), *((level, level) for level in LEVELS)]
         radios = "".join(
             f'<label><input type="radio" name="bank-level" value="{value}"'
@@ -143,14 +164,17 @@ class BankTools(Generated):
         )
         html = (
             f'<div class="bank" hidden data-knew="{words["knew"]}" '
-            f'data-forget="{words["forget"]}" data-score="{words["score"]}">'
+            f'data-forget="{words["forget"]}" data-score="{words["score"]}" '
+            f'data-session="{said}">'
             f"<fieldset><legend>{words['level']}</legend>{radios}</fieldset>"
             f'<label>{words["chapter"]} <select id="bank-chapter">{options}</select>'
             "</label>"
             f'<label><input type="checkbox" id="bank-open"> {words["open"]}</label>'
             f'<label><input type="checkbox" id="bank-road"> {words["road"]}</label>'
             f'<button type="button" id="bank-random">{words["random"]}</button>'
-            '<p role="status"></p></div>'
+            f'<button type="button" id="bank-ten">{words["ten"]}</button>'
+            f'<button type="button" id="bank-mock">{words["mock"]}</button>'
+            '<div class="bank-session" hidden></div><p role="status"></p></div>'
             '<script src="../_static/bank.js" defer></script>'
         )
         return [nodes.raw("", html, format="html")]
