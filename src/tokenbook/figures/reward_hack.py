@@ -161,13 +161,13 @@ FIGURE = Figure(
             "run",
             range(len(RUNS)),
             0,
-            ("β，或验证器", "β, or the verifier"),
+            ("β，或判分程序", "β, or the verifier"),
             kind="choice",
             options=[
                 ("0", "0"),
                 ("0.04", "0.04"),
                 ("0.2", "0.2"),
-                ("验证器", "verifier"),
+                ("判分程序", "verifier"),
             ],
         ),
         Dial(
@@ -193,7 +193,7 @@ FIGURE = Figure(
         Preset(("训练之前", "before training"), run=0, moment=0),
         Preset(("KL 0.04，16 次", "KL 0.04, after 16"), run=1, moment=16),
         Preset(("KL 0.2，16 次", "KL 0.2, after 16"), run=2, moment=16),
-        Preset(("验证器，16 次", "verifier, after 16"), run=3, moment=16),
+        Preset(("判分程序，16 次", "verifier, after 16"), run=3, moment=16),
     ],
     wide=True,
 )
