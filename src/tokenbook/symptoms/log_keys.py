@@ -20,10 +20,14 @@ CURVES, PAGE = DATA / "curves.yml", ROOT / "book" / "symptoms.md"
 LIBRARIES = {
     "trl": "TRL",
     "trl-ppo": "TRL PPO",
+    "verl": "verl",
     "openrlhf": "OpenRLHF",
+    "slime": "slime",
+    "prime-rl": "prime-rl",
     "nemo-rl": "NeMo RL",
     "skyrl": "SkyRL",
     "areal": "AReaL",
+    "ms-swift": "ms-swift",
 }
 NO_LIBRARY = ("any", "lab")  # of an alias: anybody's word, or the lab's
 FIRST, SHOWN = ("trl", "verl"), 2  # libraries and quantities named below a symptom

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 
 from tokenbook.languages.pages import chapter_number, headings, slug
 from tokenbook.site.generated import Generated, table
+from tokenbook.symptoms import log_keys
 from tokenbook.symptoms.parse import STEPS
 from tokenbook.symptoms.rules import ALARMS, rules
 from tokenbook.symptoms.series import FOLDER, load
@@ -28,17 +29,6 @@ POLICY = (  # the theme's scripts need eval
     "default-src 'self' file: data: blob: 'unsafe-inline' 'unsafe-eval'; "
     "connect-src 'none'; form-action 'none'; base-uri 'none'; object-src 'none'"
 )
-LIBRARIES = {
-    "trl": "TRL",
-    "verl": "verl",
-    "openrlhf": "OpenRLHF",
-    "slime": "slime",
-    "prime-rl": "prime-rl",
-    "nemo-rl": "NeMo-RL",
-    "skyrl": "SkyRL",
-    "areal": "AReaL",
-    "ms-swift": "ms-swift",
-}
 HEAD = ("key", "word", "what")
 RATES = {  # row of the table -> (part of rates.yml, numerator, denominator)
     "healthy": ("lab", "alarmed", "healthy"),
@@ -273,8 +263,9 @@ def keys_html(lang: str, chapters: list[Path]) -> str:
                 f"<td>{word}</td><td>{what}</td></tr>"
             )
         folds.append(
-            f"<details><summary>{LIBRARIES[library]} {one['version']} ({len(rows)})"
-            f'</summary><div class="rl-table"><table><thead><tr>{head}</tr></thead>'
+            f"<details><summary>{log_keys.library(library)} {one['version']}"
+            f' ({len(rows)})</summary><div class="rl-table"><table>'
+            f"<thead><tr>{head}</tr></thead>"
             f"<tbody>{''.join(rows)}</tbody></table></div></details>"
         )
     return f'<div class="rl rl-rows">{"".join(folds)}</div>'
