@@ -5,7 +5,7 @@ import torch
 
 from tokenbook.figures import gae as biased
 from tokenbook.figures import gae_triangle, token_value, value_clip
-from tokenbook.figures._token_values import (
+from tokenbook.lab.token_values import (
     CRITIC,
     MONTE_CARLO,
     RESPONSES,
@@ -14,7 +14,7 @@ from tokenbook.figures._token_values import (
     say,
     stored,
 )
-from tokenbook.figures._token_values import score as verdict
+from tokenbook.lab.token_values import score as verdict
 from tokencredit import gae
 from tokencredit.world.starts import warm_start
 

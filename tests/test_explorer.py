@@ -173,7 +173,7 @@ def test_words_miss_no_language():
         (lambda: Strip("ab", who=["model", "god"]), "who is one of"),
         (lambda: show_strip(), "no strip"),
         (lambda: load("explorer_example.nothing"), "No module named"),
-        (lambda: load("explorer"), "has no FIGURE"),
+        (lambda: load("tokenbook.explorer"), "has no FIGURE"),
     ],
 )
 def test_a_part_that_cannot_be_is_named(make, message):

@@ -17,7 +17,8 @@ from playwright.sync_api import expect
 from tokenbook.languages.pages import one_language
 
 ROOT = Path(__file__).parents[1]
-_spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
+_path = ROOT / "src" / "tokenbook" / "site" / "make" / "measure.py"
+_spec = importlib.util.spec_from_file_location("measure", _path)
 measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 

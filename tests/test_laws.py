@@ -369,8 +369,8 @@ def test_bad_input_is_one_clear_sentence(call, sentence):
 
 def pytest_says(folder, *options):
     """The exit status and what pytest prints, run from a folder."""
-    command = [sys.executable, "-m", "pytest"]
-    command += ["-p", "no:cacheprovider", "--pyargs", "tokencredit.laws", *options]
+    command = [sys.executable, "-m", "tokencredit.laws", "-p", "no:cacheprovider"]
+    command += options
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 

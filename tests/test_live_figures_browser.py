@@ -22,7 +22,8 @@ from tokenbook.explorer.page import STATIC
 from tokenbook.figures import figure_names
 
 ROOT = Path(__file__).parents[1]
-_spec = importlib.util.spec_from_file_location("measure", ROOT / "book" / "measure.py")
+_path = ROOT / "src" / "tokenbook" / "site" / "make" / "measure.py"
+_spec = importlib.util.spec_from_file_location("measure", _path)
 measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 

@@ -26,7 +26,7 @@ from tokencredit import task
 from tokencredit.world.starts import warm_start
 from tokencredit.world.text import encode
 
-SRC = Path(__file__).parents[1] / "src" / "tokencredit"
+SRC = Path(__file__).parents[1] / "src" / "tokenbook"
 
 
 # --- what a reader sees -------------------------------------------------------

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from v8 import V8
 
-from tokenbook.figures._token_values import SIGNS, score
+from tokenbook.lab.token_values import SIGNS, score
 from tokenbook.languages import LANGUAGES
 from tokenbook.site.share import page
 

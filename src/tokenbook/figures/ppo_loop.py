@@ -1,7 +1,7 @@
 """One iteration of PPO (一次迭代): four responses, judged once, used in four steps.
 
 The batch is sampled by warm start 0, the values are said by a critic that was fitted to
-25600 of its responses (`fit` and `say` of `_token_values`), and `record` takes the four
+25600 of its responses (`fit`, `say` of `lab.token_values`), and `record` takes the four
 steps.
 """
 
@@ -24,7 +24,7 @@ from tokenbook.explorer import (
     shade,
     tile,
 )
-from tokenbook.figures._token_values import PROMPT, SIGNS, score
+from tokenbook.lab.token_values import PROMPT, SIGNS, score
 from tokencredit import (
     aggregate_loss,
     gae,

@@ -13,7 +13,7 @@ from tokenbook.explorer import (
     scene,
     tile,
 )
-from tokenbook.figures._token_values import (
+from tokenbook.lab.token_values import (
     MONTE_CARLO,
     PROMPT,
     RESPONSES,

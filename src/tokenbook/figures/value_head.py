@@ -1,7 +1,7 @@
 """The value head (价值头) on a language model: one more output at every position."""
 
 from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
-from tokenbook.figures._token_values import (
+from tokenbook.lab.token_values import (
     CRITIC,
     MONTE_CARLO,
     PROMPT,

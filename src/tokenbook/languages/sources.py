@@ -146,6 +146,8 @@ def _note(event: str, arguments: tuple) -> None:
         return
     if event == "open" and set(arguments[1] or "") & set("wax+"):
         return
+    if "__editable__" in os.fspath(arguments[0]):
+        return  # no file: how an editable package says where it is
     frame, makers = sys._getframe(1), {*_makers}
     if "importlib" in frame.f_code.co_filename:
         return  # code: it is found by its imports

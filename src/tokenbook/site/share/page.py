@@ -18,7 +18,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import ReferenceRole
 
-from tokenbook.figures._token_values import (
+from tokenbook.lab.token_values import (
     CRITIC,
     MONTE_CARLO,
     PROMPT,
