@@ -194,7 +194,8 @@ class WildAnchors(SphinxTransform):
             old = section["ids"][0]
             if number := NUMBERED.match(old):
                 anchor = f"wild-{int(number[1]):02}"
-                found[anchor] = found.pop(old)
+                line, _, title = found.pop(old)
+                found[anchor] = line, anchor, title
                 section["ids"][0] = anchor
                 self.document.ids[anchor] = section
                 for name, target in self.document.nameids.items():
