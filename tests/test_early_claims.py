@@ -36,11 +36,10 @@ def test_the_ceiling_of_signs_is_the_one_that_chapter_0_names():
     early, late = medians(5), medians(40)
     assert set(early) == set(late) == set(ALGORITHMS) and len(early) == 17
     said = prose("00")
-    low, high = min(early.values()), max(early.values())
-    assert f"{low:.2f} 到 {high:.2f}" in said and f"{low:.2f} to {high:.2f}" in said
+    assert max(early.values()) < 0.75  # what all reach at last, none had at once
     assert min(late.values()) > 0.95
     assert f"{late['REINFORCE']:.2f}" == "0.98"
-    assert "都在 0.95 以上" in said and "above 0.95 at iteration 40" in said
+    assert "都在 0.95 以上" in said and "end above 0.95 (medians of five seeds)" in said
     assert "REINFORCE 也是 0.98" in said and "baseline reaches 0.98" in said
 
 

@@ -260,7 +260,7 @@ def test_on_a_phone_an_output_fits_or_says_that_it_goes_on(folder, page):
     page.wait_for_selector("pre.more")
     fits = page.eval_on_selector_all(
         "section > .cell > .cell_output pre",
-        """all => all.map((pre) => {
+        """all => all.filter((pre) => pre.checkVisibility()).map((pre) => {
           const longest = Math.max(...pre.innerText.split("\\n").map((x) => x.length));
           const sign = getComputedStyle(pre.parentElement, "::after").content;
           return [longest, pre.scrollWidth <= pre.clientWidth, sign.includes("→")];
