@@ -47,7 +47,7 @@ PHONE = {
     "device_scale_factor": 2,
 }
 BOARDS = {"episode"}  # pieces stand on the letters of their cells
-SCREEN = 785  # what a browser leaves of the height of a phone
+SCREEN = 795  # what a browser leaves of the height of a phone
 STOP = """(play, slider) => new Promise((done) => {
   play.click();
   const moved = setInterval(() => {

@@ -878,7 +878,7 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
     page.locator("#two-prompts-one-row table").wait_for(state="visible")
 
 
-@pytest.mark.parametrize(("width", "least"), [(1440, 240), (390, 200)])
+@pytest.mark.parametrize(("width", "least"), [(1440, 240), (390, 190)])
 @pytest.mark.parametrize("name", ["en/chapters/10_dapo", "zh/chapters/14_agents"])
 def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least):
     opened(page, folder, name, width)

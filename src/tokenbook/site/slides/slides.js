@@ -71,7 +71,7 @@
         const notes = [...near(block, "previousElementSibling"), ...below];
         slides.push({ kind: kind(el), heads: heads(el.closest("section")), show: [el], said, notes });
       }
-      const p = section.querySelector(":scope > p, :scope > section:not(.side) > p");
+      const p = [...section.querySelectorAll("p, li")].find((e) => !e.closest(".side, details"));
       if (slides.length === first && p)
         slides.push({ kind: "sentence", heads: heads(section), show: [], said: [sentence(p)], notes: [p] });
     }
