@@ -66,9 +66,11 @@ def test_moodle_gets_all_its_columns_and_a_zip_of_feedback_in_the_folders_it_kno
 
 
 def test_marks_by_hand_are_added(results):
-    (results / "manual.csv").write_text("student,points\nfangwang,2\nfangwang,0.5\n")
-    rows, *_ = filled(results, "moodle", MOODLE)
+    lines = "student,points\nfangwang,2\nfangwang,0.5\nfang wang,1\n"
+    (results / "manual.csv").write_text(lines)
+    rows, _, said = filled(results, "moodle", MOODLE)
     assert rows[0]["Grade"] == "13"
+    assert "in manual.csv, and not graded: fang wang" in said
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def fill(
         NotebookError: an export of neither platform, or not exactly one column.
     """
     text = export.read_bytes().decode("utf-8-sig")
-    table = list(csv.DictReader(io.StringIO(text)))
-    heads = list(csv.DictReader(io.StringIO(text)).fieldnames or [])
+    reader = csv.DictReader(io.StringIO(text))
+    heads, table = list(reader.fieldnames or []), list(reader)
     marks = {row["id"]: row for row in rows if row["id"]}
     if {"Student", "ID", "Section"} <= {*heads}:
         key, target = "ID", the_column(heads, column)
@@ -69,6 +69,8 @@ def fill(
     missing = [x for x in table if number_at(x[key]) not in {"", *filled}]
     left = [line.get("Student") or line.get("Full name") or "" for line in missing]
     said = [f"graded, and not in {export.name}: {name}" for name in names]
+    graded = {row["student"] for row in rows}
+    said += [f"in {MANUAL}, and not graded: {n}" for n in by_hand if n not in graded]
     said += [f"in {export.name}, and not graded: {name.strip()}" for name in left]
     return written, said
 

@@ -17,7 +17,7 @@ GONE = {
 }
 GONE_CLASSES = {
     *("headerlink", "chapter-head", "practice", "practice-rules", "report", "held"),
-    *("katex-html", "bank", "predict-says", "pst-js-only", "explorer-stage"),
+    *("katex-html", "bank", "predict-says", "pst-js-only"),
 }
 BLOCKS = {
     *("p", "div", "section", "ul", "ol", "table", "details", "figure", "pre", "dl"),

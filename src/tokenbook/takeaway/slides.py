@@ -138,7 +138,7 @@ def main(argv: list[str] | None = None) -> int:
             for lang in LANGUAGES:
                 html = (args.site / lang / "chapters" / path.name).with_suffix(".html")
                 page.goto(f"{html.resolve().as_uri()}?slides=print")
-                page.wait_for_selector("html[data-slides]")
+                page.wait_for_selector("html[data-slides]", state="attached")
                 out = args.site / lang / "slides" / f"{path.stem}.pdf"
                 out.parent.mkdir(exist_ok=True)
                 page.pdf(path=out, prefer_css_page_size=True, print_background=True)

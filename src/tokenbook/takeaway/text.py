@@ -44,15 +44,13 @@ def write(site: Path, made: str) -> list[Path]:
     files, index = [], [f"# {both('title')}", f"> {both('about')}", made]
     for lang in LANGUAGES:
         pages = list(articles(site / lang))
-        for page in pages:
-            (site / lang / page.address).with_suffix(".md").write_text(
-                page.markdown(), "utf-8"
-            )
+        texts = [page.markdown() for page in pages]
+        for page, text in zip(pages, texts, strict=True):
             files.append((site / lang / page.address).with_suffix(".md"))
+            files[-1].write_text(text, "utf-8")
         index.append(listed(pages, lang))
         whole = site / lang / "llms-full.txt"
         head = f"# {pick(WORDS['title'], lang)}\n\n{made}\n"
-        texts = [f"<!-- {p.address} -->\n\n{p.markdown()}" for p in pages]
         whole.write_text("\n\n".join([head, *texts]), "utf-8")
         files.append(whole)
     files += write_data(site / "data", made)
