@@ -1,4 +1,4 @@
-"""The cheat sheet: formulas, algorithms and checks of the whole book on two pages.
+"""The cheat sheet: formulas, algorithms and checks of the whole book on one page of the site.
 
 ``book/sheet.yml`` says which; the formulas are those of the chapters, found by label,
 the algorithms those of ``tokencredit.ALGORITHMS``, the lists those of other pages.
