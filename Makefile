@@ -62,7 +62,7 @@ epub: $(READY) browser  ## bind each built edition as an EPUB into _build/site
 	$(BIN)/python -m tokenbook.site.make.epub
 
 slides: $(READY) browser  ## print the slides of every chapter from the built site
-	$(BIN)/python -m tokenbook.takeaway.slides
+	$(BIN)/python -m tokenbook.site.slides.page
 
 text: $(READY)  ## every page of the built site as Markdown, llms.txt, data as JSON
 	$(BIN)/python -m tokenbook.takeaway.text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tokenbook.takeaway.slides import minutes, plan, problems
+from tokenbook.site.slides.page import minutes, plan, problems
 
 pytestmark = pytest.mark.browser
 CHAPTERS = sorted(
@@ -29,6 +29,15 @@ def test_a_chapter_has_the_slides_that_its_notebook_promises(folder, page, lang)
         )
         assert Counter(kinds) == +plan(notebook), chapter
         assert not problems(notebook), chapter
+
+
+def turn_to(page, what):
+    """Turn on until a slide shows it; the keys work whatever had the focus."""
+    for _ in range(60):
+        if page.locator(what).count():
+            return
+        page.keyboard.press("ArrowRight")
+    raise AssertionError(f"no slide shows {what}")
 
 
 def test_keys_turn_the_slides_and_the_page_is_whole_again(folder, page):
@@ -60,13 +69,11 @@ def test_keys_turn_the_slides_and_the_page_is_whole_again(folder, page):
 def test_a_figure_moves_on_its_slide_and_a_prediction_is_asked(folder, page):
     page.goto(address(folder, "en", "08_grpo", "#slide-1"))
     page.wait_for_selector("dialog.slides[open]")
-    while not page.locator(".slide.prediction").count():
-        page.keyboard.press("ArrowRight")
+    turn_to(page, ".slide.prediction")
     choice = page.locator(".slide .predict-choice").first
     choice.click()
     assert page.locator(".slide .predict-says").inner_text()
-    while not page.locator(".slide .explorer[data-xp]").count():
-        page.keyboard.press("ArrowRight")
+    turn_to(page, ".slide .explorer[data-xp]")
     pressed = "button[aria-pressed=true]"
     stage = page.locator(".slide .explorer[data-xp]")
     before = stage.locator(".ex-presets " + pressed).inner_text()

@@ -33,6 +33,7 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "site.pages.errata",
     "site.zoo.page",
     "site.sheet.page",
+    "site.slides.page",
     "site.playground.page",
     "site.pages.api",
     "site.pages.sources",

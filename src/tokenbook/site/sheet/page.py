@@ -1,4 +1,4 @@
-"""The cheat sheet: formulas, algorithms and checks of the whole book on one page of the site.
+"""The cheat sheet: formulas, algorithms and checks of the whole book on two pages.
 
 ``book/sheet.yml`` says which; the formulas are those of the chapters, found by label,
 the algorithms those of ``tokencredit.ALGORITHMS``, the lists those of other pages.
@@ -8,23 +8,28 @@ import json
 import re
 from pathlib import Path
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
-from tokenbook.languages import pick
+from tokenbook.languages import SOURCE, pick
 from tokenbook.languages.data import load
 from tokenbook.languages.glossary import term
-from tokenbook.languages.pages import chapter_number, headings, pieces, slug
-from tokenbook.site.generated import Generated, table
+from tokenbook.languages.pages import (
+    chapter_number,
+    headings,
+    one_language_page,
+    parted,
+    pieces,
+    slugs,
+)
+from tokenbook.site.generated import Generated
 from tokenbook.site.zoo.page import changes, value_text
-from tokenbook.takeaway.slides import minutes, plan
 from tokencredit import ALGORITHMS, DIAGNOSTICS
 
-PAGE = "book/sheet"
 EQUATION = re.compile(r"\$\$(.+?)\$\$[ \t]*\((eq-[\w-]+)\)", re.S)
 WORDS = {
     "chapter": "第 {} 章 | chapter {}",
-    "lecture": "章/幻灯片/讲课分钟 | Chapter/Slides/Minutes of lecture",
+    "diagnostic": "- **{name}** 正常：{healthy}。症状：{symptom}。"
+    " | - **{name}** Healthy: {healthy}. Symptom: {symptom}.",
     "of": "{child}（由 {parent}） | {child} (of {parent})",
 }
 
@@ -52,13 +57,11 @@ def algorithms(lang: str) -> str:
 
 
 def diagnostics(lang: str) -> str:
-    lines = [
-        f"- **{name}** {one.healthy[lang]}. *{one.symptom[lang]}*"
-        if lang == "en"
-        else f"- **{name}** {one.healthy[lang]}。*{one.symptom[lang]}*"
+    said = pick(WORDS["diagnostic"], lang)
+    return "\n".join(
+        said.format(name=name, healthy=one.healthy[lang], symptom=one.symptom[lang])
         for name, one in DIAGNOSTICS.items()
-    ]
-    return "\n".join(lines)
+    )
 
 
 def listed(page: str, anchor: str, lang: str) -> str:
@@ -67,18 +70,11 @@ def listed(page: str, anchor: str, lang: str) -> str:
     Raises:
         ValueError: no such section, or no list in it.
     """
-    parts = dict.fromkeys(("zh", "en"), "")
-    now = None
-    for line in page.splitlines(keepends=True):
-        if line.startswith("+++"):
-            now = re.search(r'"lang": "(\w+)"', line)
-            now = now and now[1]
-        elif now:
-            parts[now] += line
-    english = [slug(title) for _, title in headings(parts["en"])]
-    if anchor not in english:
+    titles = [title for _, title in headings(one_language_page(page, SOURCE))]
+    if anchor not in slugs(titles):
         raise ValueError(f"book/sheet.yml: no section {anchor} in book/symptoms.md")
-    section = re.split(r"(?m)^#+ .*\n", parts[lang])[english.index(anchor) + 1]
+    place = slugs(titles).index(anchor) + 1  # the first part precedes all headings
+    _, _, section = parted(one_language_page(page, lang))[place]
     lines = [line for line in section.splitlines() if re.match(r"\d+\. ", line)]
     if not lines:
         raise ValueError(f"book/sheet.yml: {anchor} has no numbered list")
@@ -111,24 +107,8 @@ class CheatSheet(Generated):
                     text += [listed(page, anchor, lang), ""]
         return "\n".join(text).replace("](#", "](symptoms.md#")
 
-    def made(self) -> list[nodes.Node]:
-        return [nodes.container("", *super().made(), classes=["sheet", "wide"])]
-
-
-class LecturePlan(Generated):
-    """Slides and minutes of a lecture on each chapter."""
-
-    def markdown(self, lang: str) -> str:
-        rows = []
-        for path in self.chapters():
-            found = plan(json.loads(path.read_text("utf-8")))
-            numbers = (found.total(), minutes(found))
-            rows.append([f"[](../chapters/{path.name})", *map(str, numbers)])
-        return table(pick(WORDS["lecture"], lang).split("/"), rows)
-
 
 def setup(app: Sphinx) -> dict:
     app.add_css_file("sheet.css")
     app.add_directive("cheat-sheet", CheatSheet)
-    app.add_directive("lecture-plan", LecturePlan)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -48,6 +48,18 @@
   // The slides of the chapter, in order: what each shows, and its notes.
   function plan() {
     const slides = [{ kind: "title", heads: [], show: [], notes: [] }];
+    const add = (el) => {
+      if (el.closest(".side, details, .ex-live") || el.parentElement.closest(".predicted, .explorer")) return;
+      if (kind(el) === "code" && el.querySelector(".explorer, figure")) return;
+      if (el.matches(".math") && !el.querySelector(".eqno")) return;
+      const block = el.closest(".cell") || el;
+      const below = near(block, "nextElementSibling");
+      const said = el.matches(".math") && below[0]?.matches("p") ? [sentence(below[0])] : [];
+      const notes = [...near(block, "previousElementSibling"), ...below];
+      slides.push({ kind: kind(el), heads: heads(el.closest("section")), show: [el], said, notes });
+    };
+    for (const el of chapter.querySelectorAll(SHOWN)) // what stands before the first section
+      if (el.closest("section") === chapter) add(el);
     for (const section of chapter.querySelectorAll(":scope > section:not(.side)")) {
       const id = section.id, first = slides.length;
       if (id === "in-the-wild" || id === "interview-questions") continue;
@@ -61,16 +73,7 @@
         slides.push({ kind: "lines", heads: heads(section), show, notes: [] });
         continue;
       }
-      for (const el of section.querySelectorAll(SHOWN)) {
-        if (el.closest(".side, details, .ex-live") || el.parentElement.closest(".predicted, .explorer")) continue;
-        if (kind(el) === "code" && el.querySelector(".explorer, figure")) continue;
-        if (el.matches(".math") && !el.querySelector(".eqno")) continue;
-        const block = el.closest(".cell") || el;
-        const below = near(block, "nextElementSibling");
-        const said = el.matches(".math") && below[0]?.matches("p") ? [sentence(below[0])] : [];
-        const notes = [...near(block, "previousElementSibling"), ...below];
-        slides.push({ kind: kind(el), heads: heads(el.closest("section")), show: [el], said, notes });
-      }
+      section.querySelectorAll(SHOWN).forEach(add);
       const p = [...section.querySelectorAll("p, li")].find((e) => !e.closest(".side, details"));
       if (slides.length === first && p)
         slides.push({ kind: "sentence", heads: heads(section), show: [], said: [sentence(p)], notes: [p] });
@@ -154,10 +157,11 @@
       dispatchEvent(new Event("resize"));
     };
     const step = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
-    dialog.addEventListener("keydown", (event) => {
+    // Of the document: a choice that is made is disabled, and then nothing has the focus.
+    const pressed = (event) => {
       const own = event.target.closest("input, select, textarea, [role=slider]");
-      const pressed = event.key === " " && event.target.closest("button, summary, a");
-      if (own || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
+      const clicks = event.key === " " && event.target.closest("button, summary, a");
+      if (own || clicks || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key in step) show(at + step[event.key]);
       else if (event.key === "Home") show(0);
       else if (event.key === "End") show(slides.length - 1);
@@ -166,8 +170,10 @@
         document.fullscreenElement ? document.exitFullscreen() : dialog.requestFullscreen?.();
       else return;
       event.preventDefault();
-    });
+    };
+    document.addEventListener("keydown", pressed);
     dialog.addEventListener("close", () => {
+      document.removeEventListener("keydown", pressed);
       now.give();
       dialog.remove();
       history.replaceState(null, "", location.pathname + location.search);

@@ -1,6 +1,6 @@
 """Slides 幻灯片 of the chapters: how many there are, and each chapter printed as a PDF.
 
-    python -m tokenbook.takeaway.slides [--site DIR] [--chapters 08 ...]
+    python -m tokenbook.site.slides.page [--site DIR] [--chapters 08 ...]
 
 ``slides.js`` makes them of a page; this counts them from the notebook by the same rule,
 for the teachers' table, and prints them.
@@ -13,11 +13,14 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from sphinx.application import Sphinx
 from tqdm import tqdm
 
 from tokenbook import ROOT
-from tokenbook.languages import LANGUAGES, SOURCE, pages
-from tokenbook.languages.minutes import CLOSED, NO_CODE
+from tokenbook.languages import LANGUAGES, SOURCE, pages, pick
+from tokenbook.languages.marks import LABEL
+from tokenbook.languages.minutes import CLOSED, DRAWN, NO_CODE, PICTURES
+from tokenbook.site.generated import Generated, table
 
 SITE = ROOT / "_build" / "site"
 MINUTES = {  # of a lecture, for a slide of each kind
@@ -35,21 +38,20 @@ NEEDED = ("prediction", "figure", "lines", "exercises")
 SKIPPED = {"in-the-wild", "interview-questions"}
 ONE = {"exercises": "exercises", "three-lines-to-remember": "lines"}
 FOLDS = re.compile(r"<details.*?</details>|(```+|:::+)\{.*?\n\1", re.S)
-EQUATION = re.compile(r"\$\$.+?\$\$[ \t]*\(eq-[\w-]+\)", re.S)
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.M)
-DRAWN = re.compile(r"^\s*explore\(|\bshow_strips?\(", re.M)
+HEAD = "章/幻灯片/讲课分钟 | Chapter/Slides/Minutes of lecture"
 
 
 def plan(notebook: dict) -> Counter:
     """Return how many slides of each kind the main road of a chapter has."""
     found, section, here = Counter(title=1), "", Counter()
-    side, predicted = 0, False
+    side, predicted = 0, False  # the level of the heading that began a side
 
     def close() -> None:
         if section in ONE:
             found[ONE[section]] += 1
-        elif section and section not in SKIPPED and side != 2:
-            found.update(+here or {"sentence": 1})
+        elif section not in SKIPPED and side != 2:
+            found.update(+here or ({"sentence": 1} if section else {}))
 
     for cell in notebook["cells"]:
         tags, text = pages.tags(cell), pages.text_of(cell)
@@ -66,14 +68,14 @@ def plan(notebook: dict) -> Counter:
                     side = 2 * ("side" in tags)
                 elif head and side != 2:
                     side = 3 * ("side" in tags)
-                if section and not side:
-                    here["equation"] += len(EQUATION.findall(part))
+                if not side:
+                    here["equation"] += len(LABEL.findall(part))
                     here["table"] += len(TABLE.findall(part))
             if "predict" in tags:
-                predicted = bool(section) and not side
+                predicted = not side
                 here["prediction"] += predicted
         else:
-            if section and not side and not predicted:
+            if not side and not predicted:
                 here["figure"] += (figures := drawn(cell))
                 here["code"] += not figures and not {*tags} & (CLOSED | NO_CODE)
             predicted = False
@@ -86,9 +88,9 @@ def drawn(cell: dict) -> int:
     if {*pages.tags(cell)} & {"hide-cell", "remove-cell", "hide-output", "checked"}:
         return 0
     shown = [output.get("data", {}) for output in cell.get("outputs", [])]
-    if DRAWN.search(pages.text_of(cell)):
+    if any(call.search(pages.text_of(cell)) for _, call in DRAWN):
         return sum(map(bool, shown))
-    return sum("image/svg+xml" in data or "image/png" in data for data in shown)
+    return sum(bool(PICTURES & {*data}) for data in shown)
 
 
 def problems(notebook: dict) -> list[str]:
@@ -117,6 +119,23 @@ def chapters(wanted: list[str]) -> list[Path]:
         for problem in problems(json.loads(path.read_text("utf-8"))):
             raise ValueError(f"{path.name} cannot be shown as slides: {problem}")
     return found
+
+
+class LecturePlan(Generated):
+    """Slides and minutes of a lecture on each chapter."""
+
+    def markdown(self, lang: str) -> str:
+        rows = []
+        for path in self.chapters():
+            found = plan(json.loads(path.read_text("utf-8")))
+            numbers = (found.total(), minutes(found))
+            rows.append([f"[](../chapters/{path.name})", *map(str, numbers)])
+        return table(pick(HEAD, lang).split("/"), rows)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("lecture-plan", LecturePlan)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def main(argv: list[str] | None = None) -> int:
