@@ -119,7 +119,12 @@ def test_an_update_keeps_what_a_learner_has_reached(tmp_path):
         card.due, card.ivl, card.reps, card.type, card.queue = 40, 30, 7, 2, 2
         col.update_card(card)
         second = Card("q-2", "term", "GAE", "sum", "", "")
-        imported(col, [first._replace(back="Because."), second], tmp_path, at=2e9)
+        imported(
+            col,
+            [first._replace(front="Why so?", back="Because."), second],
+            tmp_path,
+            at=2e9,
+        )
         assert len(col.find_cards("deck:*Token*")) == 2
         again = col.get_card(number)
         assert (again.ivl, again.reps) == (30, 7)

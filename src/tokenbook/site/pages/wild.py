@@ -32,19 +32,9 @@ TAUGHT = {
     "zh": "讲它的是[第 {} 章](../chapters/{})。",
     "en": "Taught in [chapter {}](../chapters/{}).",
 }
-LIBRARIES = (  # as the heads of tables begin
-    "verl",
-    "TRL",
-    "OpenRLHF",
-    "AReaL",
-    "slime",
-    "NeMo RL",
-    "SkyRL",
-    "prime-rl",
-    "ms-swift",
-    "RAGEN",
-    "stable-baselines3",
-    "cleanrl",
+LIBRARIES = (  # as the heads of tables begin: those whose keys we have, and others
+    *log_keys.LIBRARIES.values(),
+    *("RAGEN", "stable-baselines3", "cleanrl"),
 )
 NOTHING = {"", "—", "none", "none found"}  # in an English table
 BY = "一个库，所有的章 | One library, all chapters"
