@@ -167,3 +167,18 @@ const dialIds = () => ({
   dials: Object.keys(DIALS), stages: STAGES, sharing: Object.keys(SHARING),
   choices: Object.values(DIALS).filter((dial) => dial.choice).flatMap((dial) => dial.values),
 });
+
+// What a painted checker pays for each response, in the order of the sheet.
+function paidBy(task, text) {
+  const tree = painted(grow(task), strokesOf(text, task)), found = [];
+  const walk = (s) => tree.words.split("").forEach((_, a) => {
+    const k = s * tree.V + a;
+    if (tree.child[k] === CLOSED) found.push([textOf(tree, k), tree.paid[0][k]]);
+    else walk(tree.child[k]);
+  });
+  walk(0);
+  return found;
+}
+
+const judged = (people, checker) =>
+  verdict(people, checker.map((all) => all.map((x) => x ?? NaN)));

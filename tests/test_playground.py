@@ -34,7 +34,7 @@ BATCHES, CLOSE = 300, 1e-12
 HARNESS = (ROOT / "tests/playground_harness.js").read_text("utf-8")
 VIEW = page.script("charts", "view")
 STUBS = "var document = { getElementById: () => null }; var state = { prompt: 0 };"
-STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], words: {} };"
+STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], levels: [], words: {} };"
 SCRIPT = page.script(*page.ENGINE, "measure") + STUBS + VIEW + HARNESS
 TASKS = page.task_data()
 PLAIN = {
@@ -676,6 +676,8 @@ ENGINE_FAULTS = [
     ("child[k] >= 0 ? worth[child[k]] : paid[q][k]", "paid[q][k]", "exact", "rare"),
     ("this.set.temperature;", "1;", "exact", "luck"),
     ("b.paid[i] = tree.paid[q]", "b.paid[i] = tree.right[q]", "batch", "GRPO"),
+    ("strokes.findLast((one)", "strokes.find((one)", "painted", "too-far-to-be-found"),
+    ("?? was : 0", "?? 0 : 0", "painted", "a-checker-full-of-holes"),
 ]
 
 
@@ -688,6 +690,7 @@ def test_a_fault_planted_in_the_engine_is_caught(doubles):
         "once": test_what_a_refilled_batch_holds_is_all_learned_from,
         "fresh": test_where_sampler_and_trainer_agree_a_correction_changes_nothing,
         "icicle": test_a_box_of_the_icicle_is_coloured_by_what_its_response_is,
+        "painted": test_a_painted_checker_pays_what_its_last_fitting_stroke_says,
         "ticks": test_a_response_in_the_last_group_is_ticked_only_if_it_is_right,
         "exact": test_what_the_page_calls_exact_is_the_sum_over_all_responses,
     }
@@ -712,7 +715,7 @@ def test_a_fault_planted_in_the_engine_is_caught(doubles):
 
 
 OURS = """REINFORCE, RLOO, PPO, GRPO, REINFORCE++, Dr. GRPO, DAPO, GSPO, GMPO, CISPO,
-SAPO, DPPO, BAPO, BAPO, un-clipped, GRPO + TIS, StarPO, StarPO-S"""
+SAPO, DPPO, BAPO, BAPO, un-clipped, GRPO + TIS, GRPO + IcePop, StarPO, StarPO-S"""
 
 
 def test_every_row_of_the_book_is_there_in_the_order_of_the_table():
@@ -829,7 +832,7 @@ def test_every_dial_and_every_choice_has_words_in_both_languages(v8, told):
     ]
     reasons = re.findall(r'return "(\w+)"', page.script("dials"))
     lack += [name for name in reasons if name not in words["idle"]]
-    used = re.findall(r'ui\("(\w+)"\)', page.script("page"))
+    used = re.findall(r'ui\("(\w+)"\)', page.script("view", "sheet", "page"))
     lack += [name for name in used if name not in words["ui"]]
     assert (lack, len(rows)) == ([], len(ALGORITHMS))
     for entry in page.translated(words, "zh").values():
@@ -845,7 +848,7 @@ def pairs(entry):
     return [entry]
 
 
-@pytest.mark.parametrize("name", ["words", "stories"])
+@pytest.mark.parametrize("name", ["words", "stories", "levels"])
 def test_no_word_of_the_page_is_retired(name):
     for pair in pairs(page.load(name)):
         if isinstance(pair, dict):
@@ -914,7 +917,8 @@ def test_a_story_changes_one_dial_and_leads_to_its_chapter(v8, told):
 
 
 def test_every_story_is_linked_where_its_chapter_makes_the_claim():
-    ids = {story["id"] for story in page.stories()}
+    told = [*page.stories(), *page.levels()]
+    ids = {story["id"] for story in told}
     linked = {}
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
@@ -924,6 +928,131 @@ def test_every_story_is_linked_where_its_chapter_makes_the_claim():
     for story in page.stories():
         count = linked[story["chapter"]].count(story["id"])
         assert count >= len(LANGUAGES), f"{story['chapter']}: {story['id']}"
+    assert linked["07_kl"].count(page.levels()[0]["id"]) >= len(LANGUAGES)
+
+
+# ---- paint the checker ----
+
+PAINTED = json.loads((page.FOLDER / "painted.json").read_text(encoding="utf-8"))
+LEVEL_TASKS = page.level_tasks()
+
+
+def strokes_of(text: str) -> list[tuple[str, int]]:
+    return [(one[:-1], int(one[-1])) for one in text.split(".") if one]
+
+
+def paid_by(task: dict, strokes: list[tuple[str, int]], response: str) -> float:
+    """What a painted checker pays: the last stroke that fits, or what it paid before."""
+    for start, pay in reversed(strokes):
+        if response.startswith(start):
+            return pay
+    pays = task["asked"][0]["pays"]
+    return sum(pay for like, pay in pays.items() if re.search(like, response))
+
+
+@pytest.mark.parametrize("name", LEVEL_TASKS)
+def test_a_painted_checker_pays_what_its_last_fitting_stroke_says(v8, name):
+    task, generator = LEVEL_TASKS[name], torch.Generator().manual_seed(5)
+
+    def any_of(size: int) -> int:
+        return int(torch.randint(size, (), generator=generator))
+
+    words, seen = task["words"], set()
+    responses = ["".join(x) for x in itertools.product(words, repeat=3)]
+    for _ in range(40):
+        strokes = [
+            ("".join(words[any_of(3)] for _ in range(1 + any_of(3))), any_of(3))
+            for _ in range(any_of(6))
+        ]
+        text = ".".join(f"{at}{pay}" for at, pay in strokes)
+        paid = dict(v8.call("paidBy", task, text))
+        assert list(paid) == responses  # 27, in the order of the sheet
+        for response in responses:
+            assert paid[response] == paid_by(task, strokes, response), text
+        seen |= set(paid.values())
+    assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("paint", "allowed"),
+    [
+        ("c1.cc72", True),
+        ("", True),
+        ("c1.c2.c0.c1.c2", True),
+        ("c1.c2.c0.c1.c2.c1", False),  # six strokes
+        ("c3", False),  # no such brush
+        ("x1", False),  # no such word
+        ("cc771", False),  # longer than a response
+        ("1", False),  # of everything at once
+    ],
+)
+def test_an_address_carries_the_strokes_of_a_checker(v8, told, paint, allowed):
+    stories = [*told["stories"], *told["levels"]]
+    tasks = told["tasks"] | told["level_tasks"]
+    address = f"#s=too-far-to-be-found&paint={paint}"
+    answer = v8.call("readHash", address, stories, told["rows"], tasks)
+    assert answer["wrong"] == ([] if allowed else [f"paint={paint}"])
+    state = answer["state"]
+    want = strokes_of(paint) if allowed else []
+    assert [(one["at"], one["pay"]) for one in state["strokes"]] == want
+    assert state["two"] is False
+    level = next(x for x in stories if x["id"] == state["story"])
+    again = v8.call("writeHash", state, level, told["rows"])
+    assert again == (address if paint and allowed else "#s=too-far-to-be-found")
+    other = f"#s=clip-higher&paint={paint}"  # a story has no checker to paint
+    wrong = v8.call("readHash", other, stories, told["rows"], tasks)["wrong"]
+    assert wrong == [f"paint={paint}"]
+
+
+@pytest.mark.parametrize(
+    ("people", "checker", "how", "since"),
+    [
+        ([[0.1, 0.2], [0.95, 0.9]], [[1, 1], [1, 1]], "survives", None),
+        ([[0.1, 0.2], [0.95, 0.89]], [[1, 1], [1, 1]], "lost", None),  # one seed fails
+        ([[0.1], [0.9], [0.1], [0.1]], [[1], [1], [0.6], [1]], "fooled", 2),
+        ([[0.5], [0.1]], [[1], [0.4]], "lost", None),  # too little of both
+        ([[0.1], [0.1]], [[0.6], [0.6]], "fooled", 0),  # from the beginning
+        ([[0.1], [0.1]], [[None], [None]], "lost", None),  # nothing is paid at all
+    ],
+)
+def test_a_checker_survives_is_fooled_or_teaches_nothing(
+    v8, people, checker, how, since
+):
+    found = v8.call("judged", people, checker)
+    assert (found["how"], found.get("since")) == (how, since)
+
+
+@pytest.mark.parametrize("level", page.levels(), ids=lambda level: level["id"])
+def test_what_painted_checkers_come_to_is_measured_again(v8, told, level):
+    stored = PAINTED[level["id"]]
+    assert len(stored) == len(level["tries"])
+    for one, want in zip(level["tries"], stored, strict=True):
+        args = told["rows"], LEVEL_TASKS, page.SEEDS, page.EVERY
+        found = v8.call("measurePainted", level, one, *args)
+        now = page.medians(found)
+        assert now["how"] == want["how"], one
+        assert abs(now.get("since", 0) - want.get("since", 0)) <= 2
+        for who in ("people", "checker"):
+            assert len(want[who]) == level["iterations"] // page.EVERY + 1
+            assert now[who] == pytest.approx(want[who], abs=0.02)
+
+
+def test_what_the_levels_claim_is_what_was_measured():
+    holes, far, ledge = (PAINTED[level["id"]] for level in page.levels())
+    given, four, delayed, five, turned = holes
+    assert [one["how"] for one in holes] == ["fooled"] * 3 + ["survives"] * 2
+    assert given["people"][0] == pytest.approx(0.7, abs=0.01)  # seven times in ten
+    assert given["since"] < four["since"] < delayed["since"] < 60
+    assert delayed["people"][-1] == pytest.approx(1 / 3, abs=0.02)  # a third
+    assert max(given["people"][-1], four["people"][-1]) < 0.01
+    alone, step, narrow, wide = far
+    assert [one["how"] for one in far] == ["lost", "fooled", "lost", "survives"]
+    assert max(alone["checker"]) < 1e-3 and step["checker"][-1] > 0.99
+    assert step["people"][-1] < 0.01 and max(narrow["checker"]) < 1e-3
+    assert [one["how"] for one in ledge] == ["fooled"] * 2 + ["survives"] * 2
+    assert ledge[0]["checker"][-1] == pytest.approx(0.5, abs=0.01)  # on the ledge
+    start = math.exp(-4) / (2 + math.exp(-4))
+    assert 1 / (start**2 / (2 + math.exp(-4))) == pytest.approx(24_000, rel=0.05)
 
 
 # ---- the same setting in Python ----

@@ -1,6 +1,7 @@
 """The playground in a real browser: every dial, keyboard, phone, paper, addresses."""
 
 import gzip
+import math
 import re
 from pathlib import Path
 
@@ -419,7 +420,144 @@ def test_on_paper_there_are_pictures_and_no_buttons(opened):
     assert page.evaluate(paper).strip() == "#fff"
 
 
-def test_the_page_weighs_at_most_40_kilobytes():
+def test_the_page_weighs_at_most_48_kilobytes():
     for lang in ("zh", "en"):
         html = playground.page_html(lang, "../chapters/")
-        assert len(gzip.compress(html.encode(), 9)) < 40_000
+        assert len(gzip.compress(html.encode(), 9)) < 48_000
+
+
+# ---- paint the checker ----
+
+HOLES, FAR = (level["id"] for level in playground.levels()[:2])
+FILL = "e => getComputedStyle(e).backgroundColor"
+# The share of a map that has the colour of a variable, anti-aliased edges aside
+SHARE = """(canvas, name) => {
+  const probe = document.createElement("i");
+  probe.style.color = `var(--tc-${name})`;
+  document.querySelector("#playground").append(probe);
+  const want = getComputedStyle(probe).color.match(/[0-9]+/g).map(Number);
+  probe.remove();
+  const { width, height } = canvas;
+  const x = width - 3, data = canvas.getContext("2d").getImageData(x, 0, 1, height).data;
+  let same = 0;
+  for (let y = 0; y < height; y++)
+    same += want.every((c, n) => Math.abs(c - data[4 * y + n]) < 3);
+  return same / height;
+}"""
+
+
+def cell(page, at: str):
+    return page.locator(f'[data-cell="{at}"]')
+
+
+def meters(page) -> list[str]:
+    return [page.inner_text(f".pg-{who} output") for who in ("people", "checker")]
+
+
+def pays(page) -> dict[str, str]:
+    """What the sheet says that each response is paid."""
+    pairs = page.eval_on_selector_all(
+        ".pg-leaf", "all => all.map((e) => [e.dataset.cell, e.innerText.slice(-1)])"
+    )
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_stroke_paints_all_that_begins_like_this_and_goes_into_the_link(opened, lang):
+    page = opened(f"#s={FAR}", lang=lang)
+    assert set(pays(page).values()) == {"0"} and len(pays(page)) == 27
+    assert iterations(page) == 0 and not page.is_visible('[data-icicle="B"]')
+    page.click('[data-cell="c"]')  # the brush begins with 1
+    page.check('[name="pg-brush"][value="2"]', force=True)
+    page.click('[data-cell="cc7"]')
+    for at, pay in pays(page).items():
+        assert pay == ("2" if at == "cc7" else "1" if at[0] == "c" else "0"), at
+    assert page.url.endswith(f"#s={FAR}&paint=c1.cc72")
+    again = opened("#" + page.url.split("#")[1], lang=lang)
+    assert pays(again) == pays(page)
+    page.click('[data-stroke="0"]')  # taken back; the other stays
+    assert page.url.endswith("&paint=cc72")
+    assert sum(int(pay) for pay in pays(page).values()) == 2
+    assert page.evaluate("document.activeElement.dataset.stroke") == "0"
+
+
+def test_five_strokes_and_no_more(opened):
+    page = opened(f"#s={FAR}")
+    for n, at in enumerate(["c", "g", "7", "cc", "ccc"]):
+        page.check(f'[name="pg-brush"][value="{1 + n % 2}"]', force=True)
+        cell(page, at).click()
+        cell(page, at).click()  # changes nothing, and is no stroke
+        assert page.locator("[data-stroke]").count() == n + 1
+    page.check('[name="pg-brush"][value="0"]', force=True)
+    before = pays(page)
+    cell(page, "7").click()
+    assert pays(page) == before and "five strokes" in page.inner_text(".pg-note")
+    page.click('[data-stroke="4"]')
+    assert not page.is_visible(".pg-note")
+
+
+def test_the_sheet_is_painted_from_the_keyboard(opened):
+    page = opened(f"#s={FAR}")
+    page.focus('[name="pg-brush"]:checked')
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.cell"):
+            break
+    keys = ["ArrowDown", "ArrowUp", "Enter", "ArrowRight", "ArrowRight", "2"]
+    for key in [*keys, "ArrowDown", "ArrowDown", "Space", "ArrowLeft", "0", "Enter"]:
+        page.keyboard.press(key)
+    assert page.url.endswith("&paint=c1.cc72.cc0")
+    assert page.evaluate("document.activeElement.dataset.cell") == "cc"
+    assert page.locator('.pg-sheet [tabindex="0"]').count() == 1
+
+
+def test_who_is_satisfied_at_first_is_what_can_be_calculated_by_hand(opened):
+    bad = math.exp(-1.3) / (2 + math.exp(-1.3))  # “!!” after the first word
+    first = math.exp(2.5) + 1 + math.exp(-1.3)
+    people = math.exp(2.5) / first * (1 - bad) ** 2
+    clean = (1 - math.exp(-1.3) / first) * (1 - bad) ** 2  # no “!!” anywhere
+    page = opened(f"#s={HOLES}")
+    assert meters(page) == [f"{people:.2f}", f"{(people + 2 * (1 - clean)) / 2:.2f}"]
+    cell(page, "c").click()  # all that begin with “check” now pay 1
+    other = 1 / first
+    hacked = (math.exp(2.5) * (1 - (1 - bad) ** 2) + math.exp(-1.3)) / first
+    assert meters(page) == [
+        f"{people:.2f}",
+        f"{(people + other + 2 * hacked) / 2:.2f}",
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_fooled_checker_and_one_that_survives_look_like_it(opened, theme):
+    page = opened(f"#s={HOLES}", theme=theme)
+    looks = {at: cell(page, at).evaluate(FILL) for at in ("777", "77!", "ccc")}
+    assert len(set(looks.values())) == 3
+    page.select_option(".pg-speed select", "fast")
+    done = "document.querySelector('.pg-count b').innerText === '240 / 240'"
+    ends = []
+    for address in (f"#s={HOLES}", f"#s={HOLES}&paint=!0.c0.7!0.77!0.7c!0"):
+        page.evaluate("hash => { location.hash = hash }", address)
+        page.click(".pg-play")
+        page.wait_for_function(done, timeout=60_000)
+        page.wait_for_function("document.querySelector('.pg-verdict').dataset.how")
+        maps = page.locator('[data-icicle="A"]')
+        shares = [maps.evaluate(SHARE, name) for name in ("up", "down")]
+        ends.append((page.get_attribute(".pg-verdict", "data-how"), shares))
+    (fooled, (good, bad)), (survives, (kept, wrong)) = ends
+    assert (fooled, survives) == ("fooled", "survives")
+    assert good < 0.02 and bad > 0.9 and kept > 0.9 and wrong < 0.02
+    assert meters(page) == ["0.98", "0.98"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_the_sheet_is_readable_and_fits_everywhere(opened, lang, theme, width):
+    page = opened(f"#s={HOLES}&paint=72.7!0", lang=lang, theme=theme, width=width)
+    page.click(".pg-step")
+    assert measure.axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
+    assert page.eval_on_selector_all("[data-cell]", cut) == 0
+    if width == 390:
+        sizes = "all => Math.min(...all.map((e) => e.offsetHeight))"
+        assert page.eval_on_selector_all("[data-cell]", sizes) >= 24

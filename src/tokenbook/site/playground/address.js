@@ -1,4 +1,5 @@
-// The address of a setting, so that it can be sent: #s=STORY&A.lr=5&B.kl_coef=0.3&two=0.
+// The address of a setting, so that it can be sent: #s=STORY&A.lr=5&B.kl_coef=0.3&two=0;
+// and of a checker: #s=LEVEL&paint=c1.cc72.
 
 // The story, then only what differs from it.
 function writeHash(state, story, rows) {
@@ -8,7 +9,8 @@ function writeHash(state, story, rows) {
     for (const [name, value] of Object.entries(state.set[side]))
       if (value !== told[side][name])
         parts.push(`${side}.${name}=${encodeURIComponent(value)}`);
-  if (!state.two) parts.push("two=0");
+  if (state.strokes.length) parts.push(`paint=${strokesText(state.strokes)}`);
+  if (!state.two && !story.level) parts.push("two=0");
   if (state.axis !== (story.axis ?? "iterations")) parts.push(`x=${state.axis}`);
   return "#" + parts.join("&");
 }
@@ -26,12 +28,15 @@ function readHash(hash, stories, rows, tasks) {
     else wrong.push(id);
   }
   const set = settingsOf(story, rows), axis = story.axis ?? "iterations";
-  const state = { story: story.id, task: story.task, two: true, axis, set };
+  const state = { story: story.id, task: story.task, two: !story.level, axis, set, strokes: [] };
   asked.sort(([one], [two]) => depth(one) - depth(two));
   for (const [name, text] of asked) {
     const [, side, dial] = /^([AB])\.(.+)$/.exec(name) ?? [];
     const value = side && parse(dial, text, rows, set[side].algorithm);
     if (value !== undefined) turn(set[side], dial, value, rows);
+    else if (name === "paint" && story.level && strokesOf(text ?? "", tasks[story.task]))
+      state.strokes = strokesOf(text, tasks[story.task]);
+    else if (story.level && !side) wrong.push(`${name}=${text ?? ""}`);
     else if (name === "task" && Object.hasOwn(tasks, text)) state.task = text;
     else if (name === "two" && ["0", "1"].includes(text)) state.two = text === "1";
     else if (name === "x" && ["iterations", "samples"].includes(text)) state.axis = text;

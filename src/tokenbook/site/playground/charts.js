@@ -4,6 +4,8 @@ const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-se
 const LINES = {
   A: { colour: "muted", width: 2.5, thin: 0.3, dash: [7, 4] },
   B: { colour: "ink", width: 3, thin: 0.2, dash: [] },
+  people: { colour: "up", width: 3, thin: 0.25, dash: [] },
+  checker: { colour: "ink", width: 2.5, thin: 0.15, dash: [7, 4] },
 };
 
 function colours() {
@@ -27,11 +29,6 @@ function surface(canvas) {
   return { pen, w, h };
 }
 
-function median(values) {
-  const sorted = values.filter((x) => x === x).sort((one, two) => one - two), n = sorted.length;
-  return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : NaN;
-}
-
 // The same where at least half of them have a value.
 const common = (values) =>
   2 * values.filter((x) => x === x).length >= values.length ? median(values) : NaN;
@@ -45,7 +42,8 @@ function nice(x) {
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((k) => k * unit >= x * 0.999) * unit;
 }
 
-// Curves. sides: [{name, lines, at}], at[i] being the places of line i on the x axis.
+// Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
+// and text what the line is called.
 function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
@@ -77,7 +75,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
   for (const mark of marks) stroke(pen, [[X(mark), top], [X(mark), top + H]]);
 
   const ends = [];
-  for (const { name, lines, at } of sides) {
+  for (const { name, lines, at, text = name } of sides) {
     const style = LINES[name], stride = Math.max(1, Math.floor((1.2 * lines[0].length) / W));
     const draw = (ys, xs) => {
       let down = false;
@@ -104,7 +102,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
     pen.setLineDash([]);
     let k = ys.length - 1;
     while (k >= 0 && ys[k] !== ys[k]) k--;
-    if (k >= 0) ends.push({ name, text: show(ys[k]), x: X(xs ? xs[k] : k), y: Y(ys[k]) });
+    if (k >= 0) ends.push({ name, text: `${text} ${show(ys[k])}`, x: X(xs ? xs[k] : k), y: Y(ys[k]) });
   }
   label(pen, ends, { low: top + 7, high: top + H - 7, right: w }, ink);
 }
@@ -121,8 +119,7 @@ function label(pen, ends, { low, high, right }, ink) {
   pen.textBaseline = "middle";
   pen.font = `600 12px ${FONT}`;
   ends.forEach((end, n) => {
-    const { name, x, y } = end, text = `${name} ${end.text}`;
-    const hollow = name === "A", colour = hollow ? ink.muted : ink.ink;
+    const { name, x, y, text } = end, hollow = name === "A", colour = ink[LINES[name].colour];
     pen.lineWidth = 1.5;
     pen.strokeStyle = colour;
     pen.fillStyle = hollow ? ink.paper : colour;

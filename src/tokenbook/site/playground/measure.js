@@ -39,3 +39,20 @@ function measured(seen, { chart, at, until, in: unit }) {
   if (at === "first20") return mean(20);
   return seen[at === "end" ? last : at][chart];
 }
+
+// A painted checker, measured: how its runs end, and people and checker every so often.
+function measurePainted(level, { paint, set = {} }, rows, tasks, seeds, every) {
+  const row = rows[level.algorithm], own = settingsOf({ ...level, A: set }, rows).A;
+  const strokes = strokesOf(paint, tasks[level.task]);
+  const tree = painted(grow(tasks[level.task]), strokes), top = highest(tree);
+  const runs = Array.from({ length: seeds }, (_, n) => new Run(tree, settingOf(own, row), n + 1));
+  const people = [], checker = [];
+  for (let n = 0; n <= level.iterations; n++) {
+    for (const run of runs) n ? run.step() : 0;
+    const seen = runs.map((run) => run.exact());
+    people.push(seen.map(({ success }) => success));
+    checker.push(seen.map(({ reward }) => reward / top));
+  }
+  const some = (all) => all.filter((_, n) => n % every === 0);
+  return { ...verdict(people, checker), people: some(people), checker: some(checker) };
+}

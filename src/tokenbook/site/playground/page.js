@@ -17,7 +17,8 @@ const settingNow = (side) => settingOf(state.set[side], ROWS[state.set[side].alg
 // ---- runs ----
 
 function begin() {
-  const tree = (trees[state.task] ??= grow(taskNow()));
+  const whole = (trees[state.task] ??= grow(taskNow()));
+  const tree = levelNow() ? painted(whole, state.strokes) : whole;
   runs = {};
   history = {};
   iterations = 0;
@@ -70,6 +71,7 @@ function turned(name, side, value) {
 function sync() {
   showStory();
   showDials();
+  showSheet();
   playButton();
   const hash = writeHash(state, storyNow(), ROWS);
   if (location.hash !== hash) window.history.replaceState(null, "", hash);
@@ -106,6 +108,10 @@ const count = () =>
 
 function draw() {
   $$("[data-chart]").forEach(chart);
+  if (levelNow()) {
+    levelChart();
+    judge();
+  }
   sides().forEach(tree);
   sides().forEach(chips);
   count();
@@ -128,6 +134,7 @@ function rhythm() {
     const every = figure.classList.contains("pg-big") ? 32 : 200;
     jobs.push({ every, run: () => chart(figure), box: figure });
   }
+  if (levelNow()) jobs.push({ every: 50, run: levelChart, box: $("[data-level]") });
   for (const side of sides()) {
     jobs.push({ every: 64, run: () => tree(side), box: $(`[data-icicle=${side}]`) });
     jobs.push({ every: 350, run: () => chips(side), box: $(`[data-group=${side}]`) });
@@ -211,7 +218,7 @@ function start(hash) {
   note(wrong.length ? ui("bad_link") + wrong.join(", ") : "");
   beyond = false;
   if (playing) jobs = rhythm();
-  else if (!calm.matches) play();
+  else if (!calm.matches && !levelNow()) play();
 }
 
 // ---- sharing ----
@@ -235,6 +242,9 @@ async function copy(text) {
 // ---- listening ----
 
 const CLICKS = {
+  "[data-cell]": ({ cell }) => stroked(cell),
+  "[data-stroke]": ({ stroke }) =>
+    repaint(state.strokes.filter((_, n) => n !== Number(stroke))),
   "[data-story]": ({ story }) => start(`#s=${story}`),
   "[data-stage]": ({ stage }, button) => open([stage], !isOpen(button)),
   "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
@@ -260,6 +270,7 @@ function changed({ target }) {
   if (dial) turned(dial, side, chosen(target));
   else if (target.matches(".pg-tales")) start(`#s=${target.value}`);
   else if (target.name === "pg-sides") draw();
+  else if (target.name === "pg-brush") brush = Number(target.value);
   else if (target.id === "pg-task") { state.task = target.value; begin(); sync(); }
   else if (target.closest(".pg-axis")) { state.axis = target.value; sync(); }
   else if (target.closest(".pg-two")) { state.two = target.checked; begin(); sync(); }
@@ -291,6 +302,15 @@ function pointed({ target, offsetX: x, offsetY: y }) {
   target.parentNode.querySelector(".pg-tip").textContent = leaf ? told(side, leaf) : "";
 }
 
+function pressed(event) {
+  const cell = event.target.closest("[data-cell]"), pay = Number(event.key);
+  if (!cell) return;
+  if (event.key.trim() && BRUSHES.includes(pay)) {
+    brush = pay;
+    showSheet();
+  } else if (walked(cell, event.key)) event.preventDefault();
+}
+
 function look() { // other colours
   ink = colours();
   if (runs) draw();
@@ -305,6 +325,7 @@ function listen() {
   root.addEventListener("input", changed);
   root.addEventListener("click", clicked);
   root.addEventListener("pointermove", pointed);
+  root.addEventListener("keydown", pressed);
   document.addEventListener("click", ({ target }) => { // the stories told below
     const story = target.dataset?.playStory;
     if (!story) return;
@@ -326,7 +347,7 @@ function listen() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", look);
   new MutationObserver(look)
     .observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  for (const box of $$("[data-chart], [data-icicle], [data-group]")) watch.observe(box);
+  for (const box of $$("[data-chart], [data-level], [data-icicle], [data-group]")) watch.observe(box);
 }
 
 // The book's contents step aside where they would crowd the page; their button brings them back.

@@ -4,7 +4,8 @@ The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
 ``tokencredit.world.words``. An algorithm with a part that ``stages.js``
 does not have is left out; the build names both. Stories and words are YAML.
 
-    python -m tokenbook.site.playground.page   measure the stories anew (measured.json)
+    python -m tokenbook.site.playground.page   measure the stories and the painted
+                                               checkers anew (measured.json, painted.json)
 """
 
 import functools
@@ -32,10 +33,11 @@ from tokencredit import ALGORITHMS, Algorithm
 from tokencredit.world.words import WORDS
 
 FOLDER = Path(__file__).parent
-ENGINE = ("tree", "stages", "engine", "dials", "address", "python")
-SCRIPTS = (*ENGINE, "charts", "view", "page")
+ENGINE = ("tree", "brush", "stages", "engine", "dials", "address", "python")
+SCRIPTS = (*ENGINE, "charts", "view", "sheet", "page")
 TITLE_FIELDS = ("paper", "url", "parent", "sources")
 SEEDS = 8
+EVERY = 20  # iterations between two numbers of a painted checker's run
 log = logging.getLogger(__name__)
 
 
@@ -60,6 +62,15 @@ def stories() -> list[dict]:
     return [{"id": slug(one["title"]["en"])} | one for one in load("stories")]
 
 
+def levels() -> list[dict]:
+    """Return the levels of “Paint the checker”; ids as those of the stories."""
+    found = []
+    for one in load("levels"):
+        name = slug(one["title"]["en"])
+        found.append({"id": name, "task": name, "level": True} | one)
+    return found
+
+
 def row_data(row: Algorithm) -> dict:
     """Return a row as plain data: a function is its name and its keywords."""
 
@@ -78,6 +89,21 @@ def task_data() -> dict[str, dict]:
     return {
         name: {k: v for k, v in asdict(task).items() if k not in hidden}
         for name, task in WORDS.items()
+    }
+
+
+def level_tasks() -> dict[str, dict]:
+    """Return the tasks of the levels as plain data."""
+    same = {"world": "", "world_at": []}
+    return {
+        level["id"]: {
+            "words": level["words"],
+            "max_response": level["max_response"],
+            "asked": [{"pays": level["pays"], "right": level["right"]}],
+            "start": level["start"],
+        }
+        | same
+        for level in levels()
     }
 
 
@@ -102,6 +128,21 @@ def left_out() -> list[str]:
 def measure(story: dict) -> dict[str, list]:
     """Return what a story shows, per side: a list of its seeds for each measure."""
     return engine().call("measureStory", story, rows(), task_data(), SEEDS)
+
+
+def measure_painted(level: dict, checker: dict) -> dict:
+    """Return how a checker ends, and medians of people and checker satisfied."""
+    tasks = level_tasks()
+    return engine().call("measurePainted", level, checker, rows(), tasks, SEEDS, EVERY)
+
+
+def medians(found: dict) -> dict:
+    """Return a measured checker as it is stored: medians of the seeds, rounded."""
+    curves = {
+        name: [round(sorted(at)[SEEDS // 2], 3) for at in found[name]]
+        for name in ("people", "checker")
+    }
+    return {k: v for k, v in found.items() if k in ("how", "since")} | curves
 
 
 def spread(values: list[float | None]) -> list[float | None]:
@@ -133,11 +174,22 @@ def page_data(lang: str, chapters: str) -> dict:
         story = {k: v for k, v in story.items() if k != "shows"}
         story |= {key: story[key][lang] for key in ("title", "watch", "why")}
         told.append(story | {"chapter": f"{chapters}{story['chapter']}.html"})
+    words, mended = translated(load("words"), lang), []
+    for level in levels():
+        told_of = {key: level[key][lang] for key in ("title", "watch", "why")}
+        words["about"][level["id"]] = level["wants"][lang]
+        words["task"][level["id"]] = level["title"][lang]
+        kept = ("id", "task", "level", "algorithm", "both", "iterations")
+        told_of |= {key: level[key] for key in kept}
+        told_of |= {"chapter": f"{chapters}{level['chapter']}.html", "charts": []}
+        mended.append(told_of)
     return {
         "rows": rows(),
         "tasks": task_data(),
         "stories": told,
-        "words": translated(load("words"), lang),
+        "levels": mended,
+        "level_tasks": level_tasks(),
+        "words": words,
     }
 
 
@@ -232,12 +284,61 @@ class Stories(Generated):
         return "\n".join(text)
 
 
+class Levels(Generated):
+    """A section for each level; folded: why, and what some checkers came to."""
+
+    def markdown(self, lang: str) -> str:
+        words = translated(load("words"), lang)
+        ui, text = words["ui"], []
+        stored = json.loads((FOLDER / "painted.json").read_text(encoding="utf-8"))
+        for level in levels():
+            lines = []
+            for one, found in zip(level["tries"], stored[level["id"]], strict=True):
+                strokes = [
+                    " ".join(words["say"].get(word, word) for word in stroke[:-1])
+                    + f" … → {stroke[-1]}"
+                    for stroke in one["paint"].split(".")
+                    if stroke
+                ]
+                turned = [
+                    f"{words['dial'][k]} {v}" for k, v in one.get("set", {}).items()
+                ]
+                how = ui["ends_" + found["how"]].format(n=found.get("since"))
+                lines.append(
+                    [
+                        ui["comma"].join(strokes + turned) or ui["unmended"],
+                        f"{found['people'][-1]:.2f}",
+                        f"{found['checker'][-1]:.2f}",
+                        how,
+                    ]
+                )
+            button = f'<button class="pg-go" data-play-story="{level["id"]}">'
+            heads = [ui["painted"], ui["people"], ui["checker"], ui["ends"]]
+            text += [
+                f"### {level['title'][lang]}",
+                "",
+                f"```{{raw}} html\n{button}▶ {ui['play']}</button>\n```",
+                "",
+                level["wants"][lang],
+                "",
+                f"<details><summary>{ui['solved']}</summary>",
+                "",
+                level["why"][lang],
+                "",
+                table(heads, lines),
+                "</details>",
+                "",
+            ]
+        return "\n".join(text)
+
+
 class Play(ReferenceRole):
     """A link to a story by its id; alone, the id shows the story's title."""
 
     def run(self) -> tuple[list[nodes.Node], list]:
         self.env.note_dependency(str(FOLDER / "stories.yml"))
-        titles = {story["id"]: story["title"] for story in stories()}
+        self.env.note_dependency(str(FOLDER / "levels.yml"))
+        titles = {one["id"]: one["title"] for one in [*stories(), *levels()]}
         if self.target not in titles:
             log.warning(
                 "no story %r in src/tokenbook/site/playground/stories.yml; near: %s",
@@ -262,6 +363,7 @@ class Play(ReferenceRole):
 def setup(app: Sphinx) -> dict:
     app.add_directive("playground", Playground)
     app.add_directive("playground-stories", Stories)
+    app.add_directive("playground-levels", Levels)
     app.add_role("play", Play())
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
@@ -275,5 +377,15 @@ if __name__ == "__main__":
             print(story["id"], what, *(f"{k} {v[n]}" for k, v in sides.items()))
     text = json.dumps(found, indent=1)
     (FOLDER / "measured.json").write_text(text + "\n", encoding="utf-8")
+    checkers = {}
+    for level in levels():
+        tried = [medians(measure_painted(level, one)) for one in level["tries"]]
+        checkers[level["id"]] = tried
+        for one, what in zip(level["tries"], tried, strict=True):
+            print(
+                level["id"], one, what["how"], what["people"][-1], what["checker"][-1]
+            )
+    text = json.dumps(checkers)
+    (FOLDER / "painted.json").write_text(text + "\n", encoding="utf-8")
     sys.stdout.flush()
     os._exit(0)  # V8 may wait for ever at the interpreter's end

@@ -1,6 +1,7 @@
 // What the page is made of, and what its controls show. Words come with the page, in its
 // language; a part without words shows its own name.
-const { rows: ROWS, tasks: TASKS, stories: STORIES, words: WORDS } = DATA;
+const { rows: ROWS, levels: LEVELS, words: WORDS } = DATA;
+const STORIES = [...DATA.stories, ...LEVELS], TASKS = { ...DATA.tasks, ...DATA.level_tasks };
 const METRICS = { // how each chart is scaled
   success: { min: 0, max: 1 }, reward: { least: 1 }, length: { least: 4 },
   entropy: { least: 0.5 }, kl: { least: 0.5 }, clipped: { least: 0.1 },
@@ -53,10 +54,10 @@ function dialRow(name) {
 }
 
 function stageBox(stage) {
-  const task = `<div class="pg-dial">
+  const task = `<div class="pg-dial pg-task">
     <label class="pg-name" for="pg-task">${word("dial", "task")}</label>
     <span class="pg-set pg-wide"><select id="pg-task">${
-      each(Object.keys(TASKS), (name) => option(name, word("task", name)))}</select></span>
+      each(Object.keys(DATA.tasks), (name) => option(name, word("task", name)))}</select></span>
     </div>${dialRow("algorithm")}`;
   const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><span class="pg-name"></span>${
     each(BOTH, (side) => `<span data-of="${side}">${legend(side)}</span>`)}</div>`;
@@ -88,13 +89,17 @@ const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
 
 function build() {
   const story = ({ id, title }) => `<li><button data-story="${id}">${title}</button></li>`;
-  const tale = ({ id, title }, n) => option(id, `${n + 1}/${STORIES.length} ${title}`);
+  const tale = ({ id, title }, n, { length }) => option(id, `${n + 1}/${length} ${title}`);
   const sign = (kind, text) => `<span class="pg-sign ${kind}">${ui(text)}</span>`;
   const python = (side) =>
     `<button class="pg-python" data-side="${side}">${ui("copy_python")}: ${side}</button>`;
   root.innerHTML = `
-<nav class="pg-stories" aria-label="${ui("stories")}"><p class="pg-do">${ui("choose")}</p><ol>${each(STORIES, story)}</ol>
-  <select class="pg-tales" aria-label="${ui("stories")}">${each(STORIES, tale)}</select></nav>
+<nav class="pg-stories" aria-label="${ui("stories")}"><p class="pg-do">${ui("choose")}</p>
+  <p class="pg-kind">${ui("paint")}</p><ol>${each(LEVELS, story)}</ol>
+  <p class="pg-kind">${ui("stories")}</p><ol>${each(DATA.stories, story)}</ol>
+  <select class="pg-tales" aria-label="${ui("stories")}">
+    <optgroup label="${ui("paint")}">${each(LEVELS, tale)}</optgroup>
+    <optgroup label="${ui("stories")}">${each(DATA.stories, tale)}</optgroup></select></nav>
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
@@ -120,6 +125,7 @@ function build() {
   </div>
   <div class="pg-body">
     <div>
+      ${sheetBox()}
       <div class="pg-charts"><p class="pg-do">${ui("parting")}</p>
         <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
       <p class="pg-cap pg-seeds">${ui("seeds")}</p>
@@ -131,6 +137,7 @@ function build() {
       <div class="pg-code" hidden><p class="pg-cap"></p><pre tabindex="0"></pre></div>
     </div>
     <div>
+      ${satisfiedBox()}
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
       <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}</p>
@@ -177,7 +184,8 @@ function showStory() {
   }
   $(".pg-tales").value = story.id; // the list, where there is no room for it
   $(".pg-head h2").textContent = story.title;
-  $(".pg-watch").textContent = story.watch;
+  $(".pg-watch").textContent = story.level
+    ? `${word("about", story.task)} ${story.watch}` : story.watch;
   $(".pg-why p").innerHTML =
     `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
   for (const figure of $$("[data-chart]")) {

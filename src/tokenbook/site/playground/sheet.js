@@ -1,0 +1,157 @@
+// “Paint the checker”: the sheet with every response, the brushes, and who is satisfied.
+const levelNow = () => (storyNow().level ? storyNow() : undefined);
+const WHO = ["people", "checker"];
+let brush = 1, paper; // what a stroke pays; the tree of the level, before any stroke
+
+const sheetBox = () => `<section class="pg-paint">
+  <h3>${ui("paint")}</h3><p class="pg-cap">${ui("paint_about")}</p>
+  <div class="pg-tools">
+    <fieldset class="pg-brushes"><legend>${ui("pays")}</legend>${each(BRUSHES, (pay) =>
+      `<label><input type="radio" name="pg-brush" value="${pay}"${
+        pay === brush ? " checked" : ""}><span>${pay}</span></label>`)}</fieldset>
+    <ol class="pg-strokes" aria-label="${ui("strokes")}"></ol>
+  </div>
+  <div class="pg-sheet" role="group" aria-label="${ui("paint")}"></div></section>`;
+
+const satisfiedBox = () => `<section class="pg-satisfied">
+  <p class="pg-verdict" role="status"></p>
+  ${each(WHO, (who) => `<p class="pg-meter pg-${who}"><span>${ui(who)}</span><i></i><output></output></p>`)}
+  <figure class="pg-chart" data-level><figcaption>${ui("satisfied")}</figcaption>
+    <canvas role="img"></canvas></figure></section>`;
+
+// What a beginning is called, and every response that has it.
+const calling = (at) => [...at].map((letter) => word("say", letter)).join(" ");
+
+function spreadSheet() {
+  const { child, prefixes, words, V, T } = paper, cells = [];
+  let row = 1;
+  const walk = (s) => {
+    for (let a = 0; a < V; a++) {
+      const k = s * V + a, next = child[k], at = prefixes[s] + words[a], top = row;
+      if (next === NO_WORD) continue;
+      const cell = { at, leaf: next === CLOSED };
+      cells.push(cell);
+      if (cell.leaf) row++;
+      else walk(next);
+      cell.place = `grid-area:${top}/${at.length}/${row}/${cell.leaf ? T + 1 : at.length + 1}`;
+    }
+  };
+  walk(0);
+  $(".pg-sheet").innerHTML = each(cells, ({ at, leaf, place }) => `<button data-cell="${at}"
+    class="${leaf ? "pg-leaf" : ""}" style="${place}" tabindex="-1"><span>${
+    word("say", at.at(-1))}</span>${leaf ? "<i></i><b></b>" : ""}</button>`);
+  $(".pg-sheet button").tabIndex = 0;
+}
+
+// The leaves of a beginning: what they are paid, and whether people want them.
+function leavesOf(tree, at) {
+  const found = [];
+  for (let k = 0; k < tree.child.length; k++)
+    if (tree.child[k] === CLOSED && begins(textOf(tree, k), { at }))
+      found.push({ pay: tree.paid[0][k], right: tree.right[0][k] });
+  return found;
+}
+
+function showSheet() {
+  root.classList.toggle("pg-level", Boolean(levelNow()));
+  if (!levelNow()) return;
+  const tree = runs.A[0].tree;
+  if ($(".pg-sheet").dataset.level !== state.story) {
+    $(".pg-sheet").dataset.level = state.story;
+    paper = trees[state.task];
+    spreadSheet();
+  }
+  for (const cell of $$("[data-cell]")) {
+    const { cell: at } = cell.dataset, own = leavesOf(tree, at), { pay, right } = own[0];
+    if (cell.matches(".pg-leaf")) {
+      cell.dataset.pay = pay;
+      cell.classList.toggle("pg-wanted", right > 0);
+      cell.querySelector("b").textContent = pay;
+      cell.querySelector("i").textContent = right ? "♥" : "";
+      cell.ariaLabel = `${calling(at)}: ${ui("pays")} ${pay}${right ? `, ${ui("wanted")}` : ""}`;
+    } else cell.ariaLabel = `${calling(at)} …: ${own.length} ${ui("responses")}`;
+  }
+  $(".pg-strokes").innerHTML = each([...Array(STROKES).keys()], (n) => {
+    const stroke = state.strokes[n];
+    if (!stroke) return `<li class="pg-free"></li>`;
+    const text = `${calling(stroke.at)} → ${stroke.pay}`;
+    return `<li><button data-stroke="${n}" aria-label="${ui("take_back")}: ${text}">${text} ×</button></li>`;
+  });
+  $(`[name="pg-brush"][value="${brush}"]`).checked = true;
+}
+
+// A stroke on a beginning, unless it would change nothing.
+function stroked(at) {
+  if (state.strokes.length === STROKES) { note(ui("no_stroke")); return; }
+  if (leavesOf(runs.A[0].tree, at).every(({ pay }) => pay === brush)) return;
+  repaint([...state.strokes, { at, pay: brush }]);
+}
+
+function repaint(strokes) {
+  const here = document.activeElement?.dataset.stroke;
+  state.strokes = strokes;
+  if (playing) stop();
+  note("");
+  begin();
+  sync();
+  if (here) ($("[data-stroke]") ?? $(".pg-sheet [tabindex='0']")).focus();
+}
+
+// From cell to cell: up and down in a column, right to what follows, left to what it begins with.
+function walked(cell, key) {
+  const { cell: at } = cell.dataset, cells = $$("[data-cell]");
+  const column = cells.filter((one) => one.dataset.cell.length === at.length);
+  const beside = (by) => column[column.indexOf(cell) + by];
+  const next = {
+    ArrowUp: () => beside(-1), ArrowDown: () => beside(1),
+    ArrowRight: () => cells[cells.indexOf(cell) + 1],
+    ArrowLeft: () => cells.find((one) => one.dataset.cell === at.slice(0, -1)),
+  }[key]?.();
+  if (!next || (key === "ArrowRight" && cell.matches(".pg-leaf"))) return false;
+  cell.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+  return true;
+}
+
+// Who is satisfied so far: a list of the seeds for each iteration.
+function satisfied() {
+  const { success, reward } = history.A, top = highest(runs.A[0].tree);
+  const each = (lines, by) =>
+    Array.from({ length: iterations }, (_, n) => lines.map((line) => (line[n] ?? NaN) / by));
+  return { people: each(success, 1), checker: each(reward, top) };
+}
+
+function meters() {
+  const { people, checker } = satisfied(), top = highest(runs.A[0].tree), n = iterations - 1;
+  const at = n < 0
+    ? { people: runs.A[0].seen.success, checker: runs.A[0].seen.reward / top }
+    : { people: median(people[n]), checker: median(checker[n]) };
+  for (const who of WHO) {
+    $(`.pg-${who} output`).textContent = show(at[who]);
+    $(`.pg-${who} i`).style.setProperty("--p", at[who] || 0);
+  }
+  return at;
+}
+
+// The verdict, once the level has been played.
+function judge() {
+  const { people, checker } = satisfied(), box = $(".pg-verdict");
+  const over = iterations >= levelNow().iterations;
+  if (!over) { box.textContent = ui("aim"); box.dataset.how = ""; return; }
+  const { how, since } = verdict(people, checker);
+  box.dataset.how = how;
+  box.textContent = ui(`ends_${how}`).replace("{n}", since);
+}
+
+function levelChart() {
+  const canvas = $("[data-level] canvas"), turned = (all) =>
+    runs.A.map((_, seed) => all.map((at) => at[seed]));
+  const both = satisfied(), lines = WHO.map((who) => ({
+    name: who, text: ui(who), lines: turned(both[who]), at: null,
+  }));
+  const end = Math.max(levelNow().iterations, iterations);
+  curves(canvas, lines, { min: 0, max: 1, end, marks }, ink);
+  const at = meters();
+  canvas.ariaLabel = `${ui("satisfied")}: ${WHO.map((who) => `${ui(who)} ${show(at[who])}`).join(", ")}`;
+}
