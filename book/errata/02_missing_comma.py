@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "06_ppo.ipynb#min-or-max-when-the-advantage-is-negative"
+SPEAKS_OF = {"loss": "slope", "objective": "plain"}
 WORDS = {
     "zh": {
         "purpose": "裁剪目标，另一种写法",

@@ -4,6 +4,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "../book/sorting.ipynb#a-wrong-ratio"
+SPEAKS_OF = {"loss": "value slope", "ratio": "column"}
 WORDS = {
     "zh": {
         "purpose": "重要性采样比率",

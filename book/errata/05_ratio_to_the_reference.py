@@ -4,6 +4,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "06_ppo.ipynb#old-policy-and-reference-policy"
+SPEAKS_OF = {"loss": "slope", "ratio": "column"}
 WORDS = {
     "zh": {
         "purpose": "手里有三个策略时的比率",

@@ -4,6 +4,7 @@ from torch import tensor
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#three-traps-in-computing-the-kl"
+SPEAKS_OF = {"kl": "column"}
 WORDS = {
     "zh": {
         "purpose": "一条回答的 KL 估计",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#three-traps-in-computing-the-kl"
+SPEAKS_OF = {"kl": "column"}
 WORDS = {
     "zh": {
         "purpose": "在抽到的词元上估计 KL",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "gradient"
 SHOWN = "07_kl.ipynb#as-losses-the-three-have-different-gradients"
+SPEAKS_OF = {"kl": "column"}
 WORDS = {
     "zh": {
         "purpose": "放进损失的 KL",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
+SPEAKS_OF = {"loss": "mean", "ratio": "mean"}
 WORDS = {
     "zh": {
         "purpose": "GSPO 的序列比率",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
+SPEAKS_OF = {"ratio": "column"}
 WORDS = {
     "zh": {
         "purpose": "CISPO 的权重，裁剪之前",

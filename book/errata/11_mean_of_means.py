@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "gradient"
 SHOWN = "09_aggregation.ipynb#cut-into-micro-batches"
+SPEAKS_OF = {"loss": "joins", "aggregate": "joins"}
 WORDS = {
     "zh": {
         "purpose": "几个微批的词元平均",

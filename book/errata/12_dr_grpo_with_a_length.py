@@ -4,6 +4,7 @@ import torch
 
 ARROW = "weight"
 SHOWN = "08_grpo.ipynb#dr-grpo-two-changes-two-reasons"
+SPEAKS_OF = {"loss": "pads", "aggregate": "pads"}
 WORDS = {
     "zh": {
         "purpose": "Dr. GRPO 的聚合",

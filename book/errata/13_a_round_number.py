@@ -2,6 +2,7 @@
 
 ARROW = "weight"
 SHOWN = "09_aggregation.ipynb#six-rules"
+SPEAKS_OF = {"loss": "weighs", "aggregate": "weighs"}
 WORDS = {
     "zh": {
         "purpose": "长度 2 和 88：一个词元的权重",

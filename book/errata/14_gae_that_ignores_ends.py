@@ -2,6 +2,7 @@
 
 ARROW = "credit"
 SHOWN = "05_critics_gae.ipynb#exercise-2-find-the-bug-gae-that-leaks-over-an-edge"
+SPEAKS_OF = {"gae": "episodes"}
 WORDS = {
     "zh": {
         "purpose": "几条轨迹接在一行里的 GAE",

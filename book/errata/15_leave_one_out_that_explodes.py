@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "credit"
 SHOWN = "03_baselines.ipynb#exercise-2-find-the-bug-leave-one-out-that-explodes"
+SPEAKS_OF = {"advantage": "grouped"}
 WORDS = {
     "zh": {
         "purpose": "留一法，再除以尺度",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "tokens"
 SHOWN = "01_tokens_as_actions.ipynb#sampled-at-one-temperature-trained-at-another"
+SPEAKS_OF = {"log-probs": "gathered"}
 WORDS = {
     "zh": {
         "purpose": "训练时的对数概率",

@@ -7,6 +7,7 @@ ARROW = "credit"
 SHOWN = (
     "02_policy_gradient.ipynb#exercise-2-find-the-bug-only-the-end-token-was-trained"
 )
+SPEAKS_OF = {"returns": "row plain"}
 WORDS = {
     "zh": {
         "purpose": "从末尾的奖励到优势",

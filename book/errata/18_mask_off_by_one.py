@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "tokens"
 SHOWN = "13_trajectories.ipynb#the-mask-goes-with-the-targets"
+SPEAKS_OF = {"shift": "row plain"}
 WORDS = {
     "zh": {
         "purpose": "哪些输出参加训练",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "04_returns_credit.ipynb#the-loss-only-action-tokens-enter"
+SPEAKS_OF = {"loss": "batch", "aggregate": "batch"}
 WORDS = {
     "zh": {
         "purpose": "只对训练的位置求平均",

@@ -7,6 +7,7 @@ from torch import nn
 
 ARROW = "reward"
 SHOWN = "../book/sorting.ipynb#a-wrong-ratio"
+SPEAKS_OF = {"reference": "plain"}
 WORDS = {
     "zh": {
         "purpose": "参考模型",

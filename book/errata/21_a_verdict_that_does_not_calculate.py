@@ -5,6 +5,7 @@ from tokencredit.world.tasks.signs import tries
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#experiment-what-a-kl-penalty-buys-and-what-it-costs"
 LEARNED = {"paid": "match, brief", "kl_coef": 0.0, "seed": 0}
+SPEAKS_OF = {"signs-verdict": "plain"}
 WORDS = {
     "zh": {
         "purpose": "判一条回答对不对",

@@ -5,6 +5,7 @@ from tokencredit.world.tasks.signs import equations_true, outcome, tries
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#experiment-what-a-kl-penalty-buys-and-what-it-costs"
 LEARNED = {"paid": "steps", "kl_coef": 0.0, "seed": 0}
+SPEAKS_OF = {"signs-verdict": "plain"}
 WORDS = {
     "zh": {
         "purpose": "给过程也发一点奖励",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "gradient"
 SHOWN = "11_gspo_cispo.ipynb#two-common-mistakes-and-a-one-line-test-for-each"
+SPEAKS_OF = {"loss": "column"}
 WORDS = {
     "zh": {
         "purpose": "CISPO 的损失",

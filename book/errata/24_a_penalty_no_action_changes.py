@@ -8,6 +8,7 @@ SHOWN = (
     "16_what_came_after.ipynb"
     "#reward-on-policy-distillation-a-teacher-scores-every-token"
 )
+SPEAKS_OF = {"distillation": "column"}
 WORDS = {
     "zh": {
         "purpose": "同策略蒸馏的优势",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "weight"
 SHOWN = "10_dapo.ipynb#do-dropped-groups-count-in-the-denominator"
+SPEAKS_OF = {"loss": "batch", "aggregate": "batch"}
 WORDS = {
     "zh": {
         "purpose": "过滤被截断的回答之后求平均",

@@ -5,6 +5,7 @@ from torch import tensor
 
 ARROW = "tokens"
 SHOWN = "01_tokens_as_actions.ipynb#where-a-response-ends"
+SPEAKS_OF = {"mask": "plain"}
 WORDS = {
     "zh": {
         "purpose": "哪些词元是回答，填充符就是结束符",

@@ -4,6 +4,7 @@ import torch
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#reverse-and-forward-kl-it-depends-on-who-samples"
+SPEAKS_OF = {"forward-kl": "plain"}
 WORDS = {
     "zh": {
         "purpose": "对整个词表求离老师的 KL，再限制它的大小",

@@ -4,6 +4,7 @@ from torch import tensor
 
 ARROW = "credit"
 SHOWN = "08_grpo.ipynb#which-standard-deviation-of-the-group-of-the-batch-or-none"
+SPEAKS_OF = {"advantage": "unscaled"}
 WORDS = {
     "zh": {
         "purpose": "优势除不除以标准差，由配置决定",

@@ -7,6 +7,7 @@ ARROW = "credit"
 SHOWN = (
     "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-can-stop-learning"
 )
+SPEAKS_OF = {"advantage": "grouped"}
 WORDS = {
     "zh": {
         "purpose": "一批回答的优势，按提示分组",

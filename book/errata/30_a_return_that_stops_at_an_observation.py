@@ -2,6 +2,7 @@
 
 ARROW = "credit"
 SHOWN = "04_returns_credit.ipynb#exercise-2-find-the-bug-reset-at-every-tool"
+SPEAKS_OF = {"returns": "row plain"}
 WORDS = {
     "zh": {
         "purpose": "多轮轨迹里每个词元的回报",

@@ -2,6 +2,7 @@
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#reward-hacking-the-policy-learns-what-is-paid"
+SPEAKS_OF = {"verdict": "plain"}
 WORDS = {
     "zh": {
         "purpose": "与标准答案比较的判分",

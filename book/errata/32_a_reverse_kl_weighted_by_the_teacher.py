@@ -4,6 +4,7 @@ from torch import tensor
 
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#reverse-and-forward-kl-it-depends-on-who-samples"
+SPEAKS_OF = {"reverse-kl": "plain"}
 WORDS = {
     "zh": {
         "purpose": "反向 KL：学生写的，老师写得出来吗",

@@ -5,6 +5,7 @@ from tokencredit.world.tasks.signs import outcome, tries
 ARROW = "reward"
 SHOWN = "07_kl.ipynb#experiment-what-a-kl-penalty-buys-and-what-it-costs"
 LEARNED = {"paid": "anywhere", "kl_coef": 0.0, "seed": 4}
+SPEAKS_OF = {"signs-verdict": "plain"}
 WORDS = {
     "zh": {
         "purpose": "判一条回答",

@@ -3,24 +3,24 @@
     check("loss", my_loss, like="GRPO")
     python -m tokencredit.laws --loss mypkg:my_loss --like GRPO
 
-A room of the museum (``book/errata/``) is the only place of its law; `kinds` says which
-rooms speak of a kind of function. Algorithms break some laws on purpose: a mean per
-response weighs tokens by length. `like` leaves out what its entry of ALGORITHMS breaks;
-without it a law is left out that any entry breaks.
+A room of the museum (``book/errata/``) is the only place of its law, and says of which
+kinds of functions it speaks. Algorithms break some laws on purpose: a mean per response
+weighs tokens by length. `like` leaves out what its entry of ALGORITHMS breaks; without
+it a law is left out that any entry breaks.
 """
 
-import functools
 import inspect
 import re
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tokencredit.algorithm import Algorithm, named, policy_loss
+from tokencredit.algorithm import Algorithm, named, parameters, policy_loss
 from tokencredit.algorithms import ALGORITHMS
+from tokencredit.laws import ways
 from tokencredit.laws.calls import Mine, Skip
-from tokencredit.laws.kinds import KINDS, plain
 from tokencredit.tensors.checks import choice
 from tokencredit.weight.aggregate import aggregate_loss
 from tokencredit.weight.kl import kl_penalty
@@ -34,8 +34,8 @@ FOLDERS = (  # in a checkout, or beside this file where the package was installe
 ROOMS_OWN = {"parts", "responses", "lengths", "truncated", "ended"}  # no trainer's
 BUDGET = 16  # max_length, where an aggregation divides by it
 SAID = {
-    "zh": "{purpose}：{law}\n展室：{place}（{mistake}）\n违反它的调用：\n{calls}",
-    "en": "{purpose}: {law}\nRoom: {place} ({mistake})\nCalls that broke it:\n{calls}",
+    "zh": "{purpose}：{law}\n展室：{place}（{mistake}）\n违反它的调用：\n",
+    "en": "{purpose}: {law}\nRoom: {place} ({mistake})\nCalls that broke it:\n",
 }
 
 
@@ -47,11 +47,6 @@ class Outcome(NamedTuple):
     why: str
 
 
-def anchor(purpose: str) -> str:
-    """Return the anchor of a room on the page of the museum."""
-    return re.sub(r"[^a-z0-9]+", "-", purpose.lower()).strip("-")
-
-
 def exhibits() -> dict[str, dict]:
     """Return the rooms of the museum in order, by file name."""
     folder = next(folder for folder in FOLDERS if folder.exists())
@@ -60,44 +55,44 @@ def exhibits() -> dict[str, dict]:
     }
 
 
-@functools.cache
-def rooms() -> dict[str, dict]:
-    """Return the rooms by their numbers."""
-    return {name[:2]: room for name, room in exhibits().items()}
+ROOMS = {name[:2]: room for name, room in exhibits().items()}
+KINDS: dict[str, list] = {}  # of functions: each room that speaks of it, and the ways
+for number, room in ROOMS.items():
+    for kind, how in room["SPEAKS_OF"].items():
+        law = (number, *(getattr(ways, way) for way in how.split()))
+        KINDS.setdefault(kind, []).append(law)
 
 
-def mine_of(function: Callable, row: Algorithm | None, dials: Mapping) -> Mine:
-    """Return a function with what is known of the algorithm that it is to be like."""
-    if row is None:
-        return Mine(function, dials)
+def known(row: Algorithm) -> dict:
+    """Return what a law may give of the algorithm that a function is to be like."""
     norm = BUDGET if row.aggregation.endswith("norm") else None
-    known = {"how": row.aggregation, "estimator": row.kl_estimator, "max_length": norm}
-    return Mine(function, dials, **known)
+    return {"how": row.aggregation, "estimator": row.kl_estimator, "max_length": norm}
 
 
 def entry(kind: str, row: Algorithm) -> Mine | None:
     """Return the function of a kind that an entry is made of, None without one."""
+    judged = "rewards" in parameters(row.advantage) and not row.critic
     functions = {
-        "loss": functools.partial(policy_loss, row, max_length=BUDGET),
+        "loss": partial(policy_loss, row, max_length=BUDGET),
         "ratio": lambda **x: row.log_ratio(**x).exp(),
         "kl": kl_penalty if row.kl_coef else None,
         "aggregate": aggregate_loss,
-        "advantage": None if row.critic else row.advantage,
+        "advantage": row.advantage if judged else None,
     }
     also = {  # what their **x stands for
         "loss": ("ref_log_probs", "sampler_log_probs", "entropies"),
         "ratio": ("log_probs", "old_log_probs", "mask"),
     }
-    function, names = functions.get(kind), also.get(kind, ())
-    return function and mine_of(function, row, dict(zip(names, names, strict=True)))
+    function, more = functions.get(kind), {x: x for x in also.get(kind, ())}
+    return function and Mine(kind, function, more, **known(row))
 
 
-def keeps(room: str, adapter: Callable, mine: Mine) -> bool:
+def keeps(room: str, way: Callable, mine: Mine) -> bool:
     """Whether a function keeps a law; Skip where it cannot be called for it."""
-    mine.order = [*inspect.signature(rooms()[room]["right"]).parameters]
-    adapter = plain if ROOMS_OWN & mine.parameters.keys() else adapter
+    mine.order = [*inspect.signature(ROOMS[room]["right"]).parameters]
+    way = ways.plain if ROOMS_OWN & mine.parameters.keys() else way
     try:
-        return bool(rooms()[room]["law"](functools.partial(adapter, mine)))
+        return bool(ROOMS[room]["law"](partial(way, mine)))
     except Skip:
         raise
     except Exception as error:
@@ -105,35 +100,34 @@ def keeps(room: str, adapter: Callable, mine: Mine) -> bool:
         raise Skip(f"it raised {said[:300]}") from error
 
 
-@functools.cache
-def allowed(kind: str, room: str, adapter: Callable, name: str) -> bool:
+def allowed(kind: str, room: str, way: Callable, name: str) -> bool:
     """Whether an entry of ALGORITHMS itself keeps a law; True without such a stage."""
     try:
         mine = entry(kind, ALGORITHMS[name])
-        return mine is None or keeps(room, adapter, mine)
+        return mine is None or keeps(room, way, mine)
     except Skip:
         return False
 
 
-def judge(kind, room, adapters, mine, rows, lang) -> Outcome:
+def judge(kind, room, every, mine, rows, lang) -> Outcome:
     """Return what comes of one law, which all of these entries must keep too."""
-    words = rooms()[room]["WORDS"]
-    place = f"book/errata.html#{anchor(words['en']['purpose'])}"
-    for adapter in adapters:
+    words = ROOMS[room]["WORDS"]
+    anchor = re.sub(r"[^a-z0-9]+", "-", words["en"]["purpose"].lower()).strip("-")
+    place, calls = f"book/errata.html#{anchor}", []
+    for way in every:
         mine.calls.clear()
-        own = [name for name in rows if not allowed(kind, room, adapter, name)]
+        own = [name for name in rows if not allowed(kind, room, way, name)]
         reason = f"not a law of {', '.join(own)}"
         try:
-            if not own and keeps(room, adapter, mine):
+            if not own and keeps(room, way, mine):
                 return Outcome(place, "kept", "")
-            if not own:
-                break
+            calls += () if own else mine.calls
         except Skip as skip:
             reason = str(skip)
-    else:
+    if not calls:
         return Outcome(place, "skipped", f"{words[lang]['purpose']}: {reason}")
-    calls = "\n".join(f"  {call}" for call in mine.calls[:12])
-    said = SAID[lang].format(**words[lang], place=place, calls=calls)
+    said = SAID[lang].format(**words[lang], place=place)
+    said += "\n".join(f"  {call}" for call in calls[:12])
     return Outcome(place, "broken", said)
 
 
@@ -155,13 +149,11 @@ def check(
     Raises:
         ValueError: an unknown kind, algorithm, language or parameter.
 
-    >>> [law.verdict for law in check("ratio", lambda log_ratio: log_ratio + 1)]
-    ['skipped', 'skipped', 'kept', 'skipped']
+    >>> [law.verdict for law in check("mask", lambda tokens, end: tokens != end)]
+    ['broken']
     """
     choice("kind", kind, KINDS)
     choice("lang", lang, SAID)
     rows = [named(like).name] if like else [*ALGORITHMS]
-    mine = mine_of(function, ALGORITHMS[like] if like else None, dials)
-    return [
-        judge(kind, room, adapters, mine, rows, lang) for room, *adapters in KINDS[kind]
-    ]
+    mine = Mine(kind, function, dials, **(known(named(like)) if like else {}))
+    return [judge(kind, room, every, mine, rows, lang) for room, *every in KINDS[kind]]

@@ -4,10 +4,12 @@ An exhibit's `wrong` and `right` are the same function before and after, and `la
 of either whether it keeps the law; the tests hold every law against both. `WORDS` says
 what the function is for, the mistake, what comes of it, and the law; `SHOWN` is the
 place that computes it, `ARROW` the stage into which the arrow of the thread leads on
-which the mistake lies. Where a policy was trained on the mistake, `LEARNED` is the run
-of the lab's experiment `hacks` whose stored responses are shown, before and after, and
-`TRAINED` names two stored curves, each by its arm in the experiment `mistakes` and a
-column: what went wrong, then what it is compared with. `WORDS` introduces them.
+which the mistake lies, `SPEAKS_OF` the kinds of functions of other people that can be
+held against the law, each with the way to call it (`tokencredit.laws.ways`). Where a
+policy was trained on the mistake, `LEARNED` is the run of the lab's experiment `hacks`
+whose stored responses are shown, before and after, and `TRAINED` names two stored
+curves, each by its arm in the experiment `mistakes` and a column: what went wrong, then
+what it is compared with. `WORDS` introduces them.
 """
 
 import inspect

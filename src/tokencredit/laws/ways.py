@@ -1,0 +1,187 @@
+"""How a function stands in for that of a room 每种函数怎样代替展室里的那一个.
+
+A law calls the function of its room with the room's own values. A way hands them to the
+function that was given: by name, in a trainer's shapes, [B, T] for tokens. A room says
+in SPEAKS_OF which way each kind of function goes; of several, one that keeps the law.
+"""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor, as_tensor, full_like, ones_like, tensor, zeros_like
+from torch.nn.utils.rnn import pad_sequence
+
+from tokencredit.laws.calls import Mine, Skip, names
+
+
+def live(x: Tensor) -> Tensor:
+    return torch.ones(x.shape, dtype=torch.bool)
+
+
+def tokens(*, log_probs=None, log_ratio=None, ratio=None, **x):
+    """Return all that a trainer has of tokens, of which a law gives some."""
+    if ratio is not None:
+        log_ratio = ratio.log()
+    if log_probs is None:
+        x["old_log_probs"] = full_like(log_ratio, -1)
+        log_probs = log_ratio - 1
+    old = x.get("old_log_probs", log_probs.detach())
+    log_ratio = log_probs - old
+    others = {"ref_log_probs": old, "sampler_log_probs": old, "mask": live(old)}
+    others |= {"advantages": ones_like(old), "entropies": zeros_like(old)}
+    ratios = {"log_ratio": log_ratio, "ratio": log_ratio.exp()}
+    return others | {"log_probs": log_probs, "old_log_probs": old} | ratios | x
+
+
+def course(mine: Mine, values) -> dict:
+    """Return the values of a room by the course's names."""
+    return {names(k)[-1]: x for k, x in zip(mine.order, values, strict=False)}
+
+
+def plain(mine, *values):
+    """By the names of the room, its values as they are."""
+    own = dict(zip(mine.order, values, strict=False))
+    return mine(**{name: x for k, x in own.items() for name in names(k)})
+
+
+def column(mine, *x):
+    """Every token is a response of its own."""
+    tall = tokens(**course(mine, [y.reshape(-1, 1) for y in x]))
+    return mine(**tall).reshape(x[0].shape)
+
+
+def row(mine, *x):
+    """The tokens are one response."""
+    things = course(mine, [as_tensor(y)[None] for y in x])
+    out = mine(**{"mask": live(next(iter(things.values())))} | things, gamma=1.0)
+    return out[0] if out.ndim else out
+
+
+def mean(mine, log_ratio):
+    """The tokens are one response with a bad advantage; the mean of its results."""
+    bad = -ones_like(log_ratio[None])
+    return mine(**tokens(log_ratio=log_ratio[None], advantages=bad)).mean()
+
+
+# --- a policy loss: one token after the other, next to one of ratio 1 and A = 1 -------
+
+
+def gain_of(mine, **x):
+    """What the advantages add to minus the loss: neither KL nor a bonus is in it."""
+    without = mine(**x | {"advantages": zeros_like(x["advantages"])})
+    mine.calls.pop()  # shows nothing
+    return (without - mine(**x)).sum()
+
+
+def slope_of(mine, log_probs, old_log_probs, **x):
+    """Its derivative by log_probs; rounded, as two losses are subtracted."""
+    x = {k: y for k, y in x.items() if k not in ("log_ratio", "ratio")}
+    log_probs = log_probs.detach().requires_grad_()
+    out = gain_of(mine, **tokens(log_probs=log_probs, old_log_probs=old_log_probs, **x))
+    if not out.requires_grad:
+        raise Skip("its result has no gradient by log_probs")
+    (by,) = torch.autograd.grad(out, log_probs, materialize_grads=True)
+    return by.sum().round(decimals=5)
+
+
+def slope(mine, *values, how=slope_of):
+    one = tokens(log_probs=-torch.ones(1, 1))
+    unit = slope_of(mine, **one).abs() if mine(**one).ndim == 0 else 1
+    if how is gain_of and abs(gain_of(mine, **one) - unit) > 1e-4:
+        raise Skip("its value is no ratio times A; only its gradient counts")
+    mine.calls.clear()
+    cells = torch.broadcast_tensors(*values)
+    each = zip(*(x.reshape(-1, 1, 1) for x in cells), strict=True)
+    done = [how(mine, **tokens(**course(mine, token))) for token in each]
+    return torch.stack(done).reshape(cells[0].shape) / (unit or 1)
+
+
+def value(mine, *values):
+    return slope(mine, *values, how=gain_of)
+
+
+def alive(mine, *values):
+    return slope(mine, *values) != 0
+
+
+# --- an aggregation: of losses, or inside the loss of a batch -----------------------
+
+
+def total(mine, losses, mask, **more):
+    """Of losses that are 0 where not trained; a policy loss has them by log_probs."""
+    if not mask.all():
+        mine.needs("mask")
+    if mine.kind != "loss":
+        return mine(losses=losses, mask=mask, **more)
+    now = losses - losses.detach() - 1  # at a ratio of 1 a loss can be anything
+    A = -losses.detach().masked_fill(losses == 0, 1)
+    things = {"log_probs": now, "old_log_probs": now.detach(), "advantages": A}
+    out = mine(**tokens(**things, mask=mask, **more))
+    if out.ndim:
+        raise Skip("it returns a loss for each token and aggregates nothing")
+    return out
+
+
+def batch(mine, losses, mask, cut=None):
+    losses, mask = torch.atleast_2d(losses, mask)
+    return total(mine, losses, mask if cut is None else mask & ~cut[:, None])
+
+
+def joins(mine, parts):
+    mine.needs("denominator")
+    n, rows = sum(map(len, parts)), [part[None] for part in parts]
+    return sum(total(mine, part, live(part), denominator=n) for part in rows)
+
+
+def pads(mine, rows, constant):
+    mask = pad_sequence([live(x) for x in rows], batch_first=True)
+    return total(mine, pad_sequence([*rows], batch_first=True), mask)
+
+
+def weighs(mine, lengths):
+    mask = torch.arange(max(lengths)) < tensor(lengths)[:, None]
+    losses = torch.zeros(mask.shape, dtype=torch.float64, requires_grad=True)
+    total(mine, losses, mask).backward()
+    return losses.grad[0, 0].item()
+
+
+# --- credit, log-probs ----------------------------------------------------------------
+
+
+def grouped(mine, *values):
+    """Rewards of responses to prompts; to one prompt if the law names none."""
+    things = course(mine, values)
+    rewards, groups = things["rewards"], things.pop("groups", None)
+    ids = [0] * len(rewards) if groups is None else groups.tolist()
+    prompts = things.setdefault("prompts", ids)
+    things |= {"token_level_rewards": rewards[:, None], "mask": live(rewards[:, None])}
+    things |= dict.fromkeys(("index", "uid"), np.array(prompts, dtype=object))
+    groups = tensor([prompts.index(prompt) for prompt in prompts])
+    return mine(groups=groups, **things).reshape(len(rewards), -1)[:, 0]
+
+
+def unscaled(mine, rewards, word):
+    """By the room's word; by False where it is a yes or no, or refuses the word."""
+    if not isinstance(mine.needs("scale").default, bool):
+        with suppress(ValueError):
+            return grouped(mine, rewards, word)
+    return grouped(mine, rewards, False)
+
+
+def episodes(mine, rewards, values, ended):
+    ends = [0, *(as_tensor(ended).nonzero().flatten() + 1).tolist()]
+    x = torch.stack([*map(as_tensor, (rewards, values, ended))], -1)
+    cut = pad_sequence([x[a:b] for a, b in pairwise(ends)], batch_first=True)
+    rows = [live(x[a:b, 0]) for a, b in pairwise(ends)]
+    mask = pad_sequence(rows, batch_first=True)
+    r, V, _ = cut.unbind(-1)
+    return mine(rewards=r, values=V, mask=mask, gamma=1.0, lam=0.9)[mask].tolist()
+
+
+def gathered(mine, logits, temperature):
+    mine.needs("temperature")
+    things = {"logits": logits[None, None], "temperature": temperature}
+    every = [mine(tokens=tensor([[v]]), **things) for v in range(len(logits))]
+    return torch.cat([x.flatten() for x in every])[: len(logits)]
