@@ -1,9 +1,12 @@
 """What the live figures of the agents' chapter claim."""
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
 
-from tokenbook.figures import episode, explore, keep_groups, memory
+from tokenbook.figures import anchor_states, episode, explore, keep_groups, memory
 from tokencredit.world.games import make
 
 
@@ -106,3 +109,32 @@ def test_every_turn_takes_the_credit_of_its_episode_once_the_group_is_over(env):
         (filled,) = set(fills[episode.STEPS])
         assert filled.startswith("--c:-") == (worth[play - 1] < 0)
         assert set(fills[1]) == {"--c:0;--b:0"} or (env == "Bandit" and played == 1)
+
+
+def test_credit_in_the_same_situation_is_the_one_computed_by_hand():
+    """The figure's episodes are the chapter's, and its numbers those of the text."""
+    told = {
+        (i, k): credit
+        for (i, k, *_), credit in zip(
+            anchor_states.turns(1), anchor_states.credits(1, 1), strict=True
+        )
+    }
+    # after 21✗: 0.95² = 0.9025, mean 0.3008; the level of the episode is 1 - 3/8
+    assert told[7, 1] == pytest.approx(0.625 + 0.9025 - 0.9025 / 3)
+    assert told[1, 1] == told[4, 1] == pytest.approx(-0.375 - 0.9025 / 3)
+    # a situation of one episode alone adds nothing
+    assert told[7, 2] == told[7, 3] == pytest.approx(0.625)
+    whole = anchor_states.credits(1, 0)
+    assert {round(a, 6) for a in whole} == {0.625, -0.375}
+
+
+def test_the_episodes_are_those_that_the_chapter_samples():
+    path = next((Path(__file__).parents[1] / "chapters").glob("13_*.ipynb"))
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    printed = next(c for c in cells if c["id"] == "a9f2407b")["outputs"][0]["text"]
+    lines = "".join(printed).splitlines()
+    for line, parts, won in zip(
+        lines, anchor_states.EPISODES, anchor_states.WON, strict=True
+    ):
+        said = " ".join(f"[{p}]" if n % 2 == 0 else p for n, p in enumerate(parts))
+        assert line == f"{won}  {said}"

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from tokenbook.figures import backwards, gae_triangle, token_value, value_clip
 from tokenbook.figures import gae as biased
-from tokenbook.figures import gae_triangle, token_value, value_clip
 from tokenbook.lab.token_values import (
     CRITIC,
     MONTE_CARLO,
@@ -100,3 +100,21 @@ def test_a_value_clip_has_no_gradient_inside_its_dead_zone_and_one_beside_it():
         ]
         assert inside == 0 and all(beside)
     assert value_clip.dead_zone(0.2, 0.5) == (0.0, 0.0)
+
+
+def test_every_fit_puts_a_column_more_right_and_the_errors_are_the_chapters():
+    told = {  # printed in the chapter, from a critic that says 0
+        0.0: [0.710, 0.609, 0.507, 0.406, 0.304, 0.203, 0.101, 0.000],
+        0.5: [0.710, 0.509, 0.319, 0.162, 0.060, 0.014, 0.002, 0.000],
+        1.0: [0.710, 0, 0, 0, 0, 0, 0, 0],
+    }
+    for lam, numbers in told.items():
+        found = [backwards.errors(lam, fits)[1] for fits in backwards.FITS]
+        assert found == pytest.approx(numbers, abs=6e-4)
+    for lam in backwards.LAMS:
+        for fits in backwards.FITS[1:]:
+            each = backwards.errors(lam, fits)[0]
+            assert max(each[-fits:]) < 1e-6, "the columns from the end are right"
+            if lam == 0:
+                rest = each[:-fits]
+                assert not rest or min(rest) > 0.5, "and no other has heard of it"

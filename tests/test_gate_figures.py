@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tokenbook.figures import gates, sequence_ratio
+from tokenbook.figures import gates, sequence_ratio, two_means
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,22 @@ def test_the_sequence_gate_stops_all_tokens_or_none():
     assert sequence_ratio.above(3e-4) == pytest.approx(4e-4)
     grpo, gspo, _ = sequence_ratio.weights(1.5, 2, 1, 0.2)
     assert [grpo.count(0), gspo.count(0)] == [2, 10]
+
+
+@pytest.mark.parametrize("length", two_means.LENGTHS)
+def test_one_mean_follows_the_extreme_and_the_other_the_whole(length):
+    calm = [math.exp(x) for x in two_means.OTHERS]
+    assert sum(two_means.OTHERS) == pytest.approx(0)
+    blocks, rest = divmod(length - 2, len(calm))
+    for up in two_means.RISES:
+        for down in two_means.FALLS:
+            ratios = math.exp(up) + math.exp(down) + blocks * sum(calm) + rest
+            arithmetic, geometric = two_means.means(up, down, length)
+            assert arithmetic == pytest.approx(ratios / length)
+            assert geometric == pytest.approx(math.exp((up + down) / length))
+            assert geometric <= arithmetic
+
+
+def test_one_token_of_a_thousand_leaves_the_range_of_gspo():
+    assert two_means.means(1.0, 0.0, 1000)[1] > 1 + two_means.HIGH
+    assert two_means.means(0.0, 0.0, 1000)[1] == pytest.approx(1)

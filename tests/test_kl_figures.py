@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tokenbook.figures import kl, reward_hack, two_humps
+from tokenbook.figures import kl, reward_hack, tilt, two_humps
 from tokenbook.lab import records
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import warm_start
@@ -88,3 +88,32 @@ def test_the_record_of_the_hack_is_what_its_script_makes():
         stored = reward_hack.RECORD["runs"]["mark,0.04,0"][name][:3]
         assert made == pytest.approx(stored, abs=0.03, rel=0.05), name
     assert said["0"] == reward_hack.RECORD["said"]["mark,0.04"]["0"]
+
+
+@pytest.mark.parametrize("pay", tilt.PAYS)
+@pytest.mark.parametrize("rare", tilt.RARE)
+def test_the_optimum_is_the_reference_times_the_exponential_of_the_reward(rare, pay):
+    paid = [1.0, 0.5, 0.0, pay]
+    right, rewards, far = [], [], []
+    for beta in tilt.BETAS:
+        ref, star, kl = tilt.tilted(beta, rare, pay)
+        weights = [p * math.exp(r / beta) for p, r in zip(ref, paid, strict=True)]
+        assert star == pytest.approx([w / sum(weights) for w in weights])
+        # no other policy is better: at the optimum R - beta log(pi/ref) is level
+        level = [
+            r - beta * math.log(p / q)
+            for r, p, q in zip(paid, star, ref, strict=True)
+            if p > 1e-300
+        ]
+        assert max(level) - min(level) < 1e-9
+        rewards.append(tilt.worth(star, pay)[0])
+        right.append(tilt.worth(star, pay)[1])
+        far.append(kl)
+    assert rewards == sorted(rewards) and far == sorted(far)
+    if pay > 1:  # the whole curve: up, then down
+        top = right.index(max(right))
+        assert right[: top + 1] == sorted(right[: top + 1])
+        assert right[top:] == sorted(right[top:], reverse=True)
+        assert right[-1] < right[0]
+    else:
+        assert right == sorted(right)

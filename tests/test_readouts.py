@@ -21,6 +21,7 @@ import torch
 from tokenbook.explorer import words_of
 from tokenbook.explorer.drawing import is_a
 from tokenbook.figures import explore, figure_names
+from tokenbook.figures.one_batch import at as station
 from tokenbook.lab.experiments.engine_gap import engine
 from tokencredit import task
 from tokencredit.world.starts import warm_start
@@ -457,6 +458,25 @@ def program(iteration, right, good, bad):
     )
 
 
+def batched(right, low, high, kept=range(8)):
+    """Tiles of one batch with GRPO's advantage after two updates: gates and filter."""
+    stored = json.loads((SRC / "figures" / "static" / "one_batch.json").read_text())
+    filled = (0, 1, 4, 2, 3, 5, 6, 7)[:right]
+    rows = [
+        (k in filled, stored[k // 4]["right" if k in filled else "wrong"][k % 4])
+        for k in range(8)
+    ]
+    total = sum(len(one["text"]) for _, one in rows)
+    live = 0
+    for k in kept:
+        good, one = rows[k]
+        group = [score for score, _ in rows[k // 4 * 4 : k // 4 * 4 + 4]]
+        for new, old in zip(one["now"][1], one["old"], strict=True):
+            shut = new - old > high if good else new - old < low
+            live += len({*group}) > 1 and not shut
+    return f"tokens with a gradient {live} / {total}", f"responses kept {len(kept)} / 8"
+
+
 def groups(q, size):
     dead = q**size + (1 - q) ** size
     return (
@@ -534,6 +554,22 @@ READOUTS = [
         "long: of weight 94.5%",
         "seq-mean-token-mean 6%: 93.75% 6.25%",
     ),
+    # .95² = .9025 of three; 1 − 3/8 + .9025 − .3008
+    (
+        "anchor_states",
+        {},
+        "from the chosen one 3/8 episodes",
+        "their mean return 0.301 0.95 per turn",
+        "episode 8, turn 2 +1.23 did not give up",
+    ),
+    # two of five earn .95; 1 − 3/8, the same for every turn
+    (
+        "anchor_states",
+        {"level": 0, "at": 2},
+        "from the chosen one 5/8 episodes",
+        "their mean return 0.380 0.95 per turn",
+        "episode 8, turn 2 +0.63 did not give up",
+    ),
     # no limit, played on paper: updates end at 6, 10, 16, 20, 25, 30, 34; 14/36 = 39 %;
     # ages 0+10+28+40+41+41+41 = 201 in the 113 units that were used: 1.78
     (
@@ -552,6 +588,22 @@ READOUTS = [
         "trainer 11% busy",
         "updates 2 in all",
         "mean staleness 0.00 max 0",
+    ),
+    # three of seven columns; .7102·4/7; P(one good of four) = 1 − .4⁴
+    (
+        "backwards",
+        {},
+        "fits so far 3",
+        "columns that are right 3/7",
+        "mean error 0.406",
+        "largest error 0.974",
+    ),
+    (
+        "backwards",
+        {"fits": 1, "lam": 1.0},
+        "columns that are right 7/7",
+        "mean error 0.000",
+        "largest error 0.000",
     ),
     # clipped values: the lower bound runs out at 0.8, the upper one at 2.0
     (
@@ -791,6 +843,12 @@ READOUTS = [
     ),
     ("group_size", {}, *sized(4, 0.3, 0.0)),
     ("group_size", {"size": 2, "right": 0.9, "level": 1.0}, *sized(2, 0.9, 1.0)),
+    ("one_batch", {}, *batched(3, math.log(0.8), math.log(1.2))),
+    (
+        "one_batch",
+        {"station": station("DAPO"), "right": 5},
+        *batched(5, math.log(0.8), math.log(1.28), range(4, 8)),
+    ),
     # an incorrect response: paid 0, so REINFORCE pushes nothing; nobody is clipped
     (
         "hero",
@@ -920,6 +978,23 @@ READOUTS = [
         "if correct 0.00",
         "if incorrect −1.00",
     ),
+    # equal, then 1 : 4, then .676 : 4·.814
+    (
+        "positive_share",
+        {},
+        "positive share φ 0.172",
+        "negative per positive 4.8",
+        "clip leaves, + 0.68 of weight",
+        "clip leaves, − 0.81 of weight",
+    ),
+    # rewards of 1 and −1, no mean: the share is the success rate
+    (
+        "positive_share",
+        {"centred": 0, "longer": 1, "spread": 0.0, "right": 0.3},
+        "positive share φ 0.300",
+        "negative per positive 2.3",
+        "clip leaves, + 1.00 of weight",
+    ),
     (
         "ppo_clip",
         {},
@@ -1025,6 +1100,24 @@ READOUTS = [
     ),
     ("temperature", {}, *cooled(1.0, 1.0)),
     ("temperature", {"tau": 2.0, "top_p": 0.9}, *cooled(2.0, 0.9)),
+    # .297 e⁵, .396 e^2.5, .297, .01 e^6.5: 44.08, 4.82, .30, 6.65 of 55.85
+    (
+        "tilt",
+        {},
+        "reward paid 0.99",
+        "really correct 0.79",
+        "distance 0.91 KL",
+        "the hole grew 11.9× of the reference",
+    ),
+    # .27 e^.5, .36 e^.25, .27, .1 e^.4: .445, .462, .27, .149 of 1.327
+    (
+        "tilt",
+        {"beta": 2.0, "rare": 0.1, "pay": 0.8},
+        "reward paid 0.60",
+        "really correct 0.34",
+        "distance 0.02 KL",
+        "the hole grew 1.1× of the reference",
+    ),
     (
         "three_attempts",
         {},
@@ -1102,8 +1195,39 @@ READOUTS = [
         "of them not sampled 23",
         "actions / divisor 12 / 35",
     ),
+    # w = .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1
+    (
+        "two_factors",
+        {},
+        "push of PPO 0.00 no push",
+        "push, decoupled −0.68 still pushed",
+        "corrects: w 0.68",
+        "product ρ 0.68",
+    ),
+    # 3·1.1 > 1.2, but 1.1 < 1.2
+    (
+        "two_factors",
+        {"weight": 3.0, "ratio": 1.1, "sign": 1},
+        "push of PPO 0.00 no push",
+        "push, decoupled +3.30 still pushed",
+        "product ρ 3.30",
+    ),
     ("two_humps", {}, *two_humps(10, 2)),
     ("two_humps", {"centre": 16, "width": 12}, *two_humps(16, 12)),
+    # e^2.5 + e^−2.5 + 8.015 of ten; 2.5 − 2.5 = 0
+    (
+        "two_means",
+        {},
+        "arithmetic mean 2.028 GRPO",
+        "geometric mean s 1.0000 inside the range",
+    ),
+    # e + 1 + 124·8.0154 + 6 of a thousand; e^.001
+    (
+        "two_means",
+        {"up": 1.0, "down": 0.0, "length": 1000},
+        "arithmetic mean 1.004 GRPO",
+        "geometric mean s 1.0010 above the range",
+    ),
     # (.65 − 1)² < (.5 − 1)²: constant; .65 − 1; from .5 to 1.5
     (
         "value_clip",

@@ -7,7 +7,13 @@ import torch
 
 from tokenbook.explorer import LANGUAGES
 from tokenbook.explorer.drawing import is_a
-from tokenbook.figures import asynchrony, balanced_clip, explore
+from tokenbook.figures import (
+    asynchrony,
+    balanced_clip,
+    explore,
+    positive_share,
+    two_factors,
+)
 from tokencredit import ALGORITHMS
 
 ALL = list(product(asynchrony.LIMITS, asynchrony.LONGS, (0, 1)))
@@ -114,3 +120,40 @@ def test_no_line_crosses_the_name_of_the_target(language):
         turn = next(k for k in range(1, len(path)) if balanced_clip._turned(path, k))
         free = 1 - (turn + 1) / (balanced_clip.MOST + 2)
         assert free * 300 > 75  # pixels of a phone's plot, and of the words
+
+
+def test_with_the_mean_subtracted_success_does_not_matter_and_three_things_do():
+    def share(*state):
+        plus, minus = positive_share.weights(*state)
+        return plus / (plus + minus)
+
+    for right in positive_share.RIGHT:
+        assert share(right, 1, 1, 0.0) == pytest.approx(0.5)
+        assert share(right, 4, 1, 0.0) == pytest.approx(20 / 100)
+        assert share(right, 1, 0, 0.0) == pytest.approx(right)
+    # the chapter's closed form at 0.3: 0.676 and 0.814 are left
+    assert positive_share.kept(0.3) == pytest.approx((0.676, 0.814), abs=1e-3)
+    shares = [share(0.1, 1, 1, spread) for spread in positive_share.SPREADS]
+    assert shares == sorted(shares, reverse=True)
+
+
+@pytest.mark.parametrize("spread", positive_share.SPREADS[1:])
+def test_the_clip_leaves_what_samples_say(spread):
+    noise = torch.randn(400_000, generator=torch.Generator().manual_seed(0)).double()
+    rho = (spread * noise - spread**2 / 2).exp()
+    left = ((rho * (rho <= 1.2)).mean().item(), (rho * (rho >= 0.8)).mean().item())
+    assert positive_share.kept(spread) == pytest.approx(left, abs=5e-3)
+
+
+def test_two_factors_push_as_the_two_losses_say():
+    for weight, ratio, sign in product(
+        two_factors.WEIGHTS, two_factors.RATIOS, (1, -1)
+    ):
+        rho = weight * ratio
+        if min(abs(x - e) for x in (rho, ratio) for e in (0.8, 1.2)) < 1e-3:
+            continue
+        stale, fresh = two_factors.pushes(weight, ratio, sign)
+        out = rho > 1.2 if sign > 0 else rho < 0.8
+        assert stale == pytest.approx(0 if out else sign * rho, abs=1e-4)
+        out = ratio > 1.2 if sign > 0 else ratio < 0.8
+        assert fresh == pytest.approx(0 if out else sign * rho, abs=1e-4)

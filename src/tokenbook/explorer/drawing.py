@@ -183,10 +183,14 @@ class Drawing:
             yield dict(zip(keys, values, strict=True))
 
     def corners(self) -> Iterator[State]:
-        """The start and the corners of the grid."""
+        """The start and the corners of the grid; of many dials, the ends of each."""
         yield self.start
         keys = [dial.key for dial in self.dials]
         ends = [(dial.values[0], dial.values[-1]) for dial in self.dials]
+        if len(ends) > 5:
+            pairs = zip(keys, ends, strict=True)
+            yield from (self.start | {key: v} for key, both in pairs for v in both)
+            return
         for values in itertools.product(*ends) if ends else ():
             yield dict(zip(keys, values, strict=True))
 
