@@ -658,9 +658,9 @@ def test_the_dialog_names_a_chapter_with_its_question(folder, page):
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_the_tree_of_the_zoo_begins_in_the_first_screen_of_a_phone(folder, page, lang):
+def test_the_map_of_the_zoo_is_in_the_first_screen_of_a_phone(folder, page, lang):
     opened(page, folder, f"{lang}/book/zoo", 390, SCREEN)
-    box = page.locator(".tree .tree-chips").first.bounding_box()
+    box = page.locator(".ex-metro").bounding_box()
     assert box["y"] + box["height"] < SCREEN
     made = page.locator("article > section > details")
     assert made.count() == 1 and "ALGORITHMS" in made.text_content()

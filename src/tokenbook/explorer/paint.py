@@ -114,6 +114,7 @@ class Painter:
             "ex-line": partial(self.columns, count=2),
             "ex-grid": self.grid,
             "ex-card": self.card,
+            "ex-metro": self.metro,
             "ex-option": self.option,
             "ex-dots": self.dots,
             "ex-legend": self.legend,
@@ -254,7 +255,7 @@ class Painter:
         down = 2 if heads or "up" in names else 26 if "tall" in names else 16
         room = max(0.11 * width, LETTER * 12 * len(words_of(end[0])) + 8)
         first, last = x + 0.2 * width, x + width - room
-        step = (last - first) / len(cells)
+        step = (last - first) / max(len(cells), value(cells, "--n"))
         size = min(13 if heads else 11, 0.9 * step / LETTER / 2)
         size = max(size, min(9.5, step / LETTER))
         y += 4
@@ -470,6 +471,10 @@ class Painter:
         self.box(x, y + 2, own, 26, "white", edge, round_=5, linewidth=1.0)
         self.text(x + own / 2, y + 15, words, 11, ha="center", color=text_color(names))
         return y + 32
+
+    def metro(self, element, x, y, width) -> float:
+        """Of a map of stations the trunk."""
+        return self.columns([stop[0] for stop in element], x, y, width)
 
     def option(self, element, x, y, width) -> float:
         """One of a list to choose from."""

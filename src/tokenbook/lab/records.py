@@ -1,10 +1,10 @@
 """Make again what is stored and is no experiment of the lab.
 
-    python -m tokenbook.lab.records            the runs that two live figures show
+    python -m tokenbook.lab.records            what three live figures show
     python -m tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
 
-The first writes forty_lines.json and reward_hack.json into
-src/tokenbook/figures/static, some four minutes on one core. Where a processor rounds
+The first writes forty_lines.json, reward_hack.json and one_batch.json into
+src/tokenbook/figures/static, some five minutes on one core. Where a processor rounds
 differently, sampled responses differ after a few iterations; what the figures say does
 not.
 
@@ -29,14 +29,18 @@ import torch
 from tqdm.auto import tqdm
 
 from tokenbook import ROOT
-from tokenbook.figures import forty_lines, reward_hack
+from tokenbook.figures import forty_lines, one_batch, reward_hack
 from tokenbook.lab.experiments import hacks
-from tokencredit.training import warm_up
+from tokenbook.lab.experiments.engine_gap import engine
+from tokenbook.lab.token_values import fit
+from tokencredit import ALGORITHMS, reward
+from tokencredit.training import credit, objective, read, warm_up
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import save_start, warm_start
 from tokencredit.world.tasks import task
 from tokencredit.world.tasks.signs import MEASURES, verdict
+from tokencredit.world.text import encode
 
 OUT = ROOT / "src" / "tokenbook" / "figures" / "static"
 CHAPTER = ROOT / "chapters" / "00_grpo_in_forty_lines.ipynb"
@@ -118,6 +122,70 @@ def of_the_hack() -> dict:
     return {"prompts": PROMPTS, "runs": runs, "said": said}
 
 
+def chosen(policy, prompt: str, right: bool) -> list[str]:
+    """Return the first different responses of a verdict, short enough, or twice."""
+    dice = torch.Generator().manual_seed(0)
+    batch = rollout(policy, SIGNS, [prompt], group_size=128, generator=dice)
+    fits = [
+        text
+        for text in dict.fromkeys(texts(batch, SIGNS.vocabulary))
+        if len(text) <= one_batch.WIDEST and SIGNS.reward(prompt, text) == right
+    ]
+    return (2 * fits)[: one_batch.EACH]
+
+
+def heads(policy, prompt: str, text: str) -> tuple[list[float], list[float]]:
+    """Return the log-probability of each token of a response, and V before it."""
+    ids = torch.tensor([encode(prompt + text, SIGNS.vocabulary)])
+    with torch.no_grad():
+        logits, values = policy(ids[:, :-1])
+    first = len(prompt) - 1
+    taken = logits[0].log_softmax(-1).gather(1, ids[0, 1:, None])[first:, 0]
+    return taken.tolist(), values[0, first:].tolist()
+
+
+def aged(start, updates: int) -> list[Policy]:
+    """Return a policy before and after each of so many updates by GRPO."""
+    policy, ages = deepcopy(start), [start]
+    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-4)
+    rng, dice = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    for _ in range(updates):
+        prompts = SIGNS.prompts(32, rng)
+        batch = rollout(policy, SIGNS, prompts, group_size=8, generator=dice)
+        batch = credit(ALGORITHMS["GRPO"], reward(batch, SIGNS, prompts), start)
+        loss = objective(ALGORITHMS["GRPO"], batch, read(policy, batch))
+        optimizer.zero_grad(), loss.backward(), optimizer.step()
+        ages.append(deepcopy(policy))
+    return ages
+
+
+def of_one_batch() -> list[dict]:
+    """Return right and wrong responses to two prompts, and what is measured of them."""
+    start = warm_start("signs", seed=0)
+    judge, sampler = fit(start, 100), engine(start, 2)
+    old, *later = aged(start, one_batch.UPDATES)
+
+    def short(numbers):
+        return [round(x, 3) for x in numbers]
+
+    def told(prompt, text):
+        return {
+            "text": text,
+            "old": short(heads(old, prompt, text)[0]),
+            "sampler": short(heads(sampler, prompt, text)[0]),
+            "now": [short(heads(one, prompt, text)[0]) for one in later],
+            "values": short(heads(judge, prompt, text)[1]),
+        }
+
+    return [
+        {
+            name: [told(prompt, text) for text in chosen(sampler, prompt, right)]
+            for name, right in (("right", True), ("wrong", False))
+        }
+        for prompt in one_batch.PROMPTS
+    ]
+
+
 def warmed_up(
     seed: int, textbook: int = 2000, habits: int = 60
 ) -> tuple[Policy, Policy]:
@@ -173,12 +241,14 @@ def starts(folder: Path) -> None:
 
 
 def figures() -> None:
-    """Write the runs of the two figures."""
+    """Write what the three figures show."""
     rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
     text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
     (OUT / "forty_lines.json").write_text(text, "utf-8")
     text = json.dumps(of_the_hack(), ensure_ascii=False, separators=(",", ":"))
     (OUT / "reward_hack.json").write_text(text + "\n", "utf-8")
+    text = json.dumps(of_one_batch(), ensure_ascii=False, separators=(",", ":"))
+    (OUT / "one_batch.json").write_text(text + "\n", "utf-8")
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
 """The zoo: every field of every entry of ``tokencredit.ALGORITHMS``.
 
-A family tree says what each algorithm changes of the one that it is written as a change
-of; a matrix shows all of it at one look. A click on either shows the source. Under them
-stand the fields that each algorithm changes, and folded those that it keeps.
+A matrix shows at one look which fields each algorithm changes of the one that it is
+written as a change of; a click shows the source. Under it stand the fields that each
+algorithm changes, and folded those that it keeps. What a change does to the tokens of a
+batch is shown by the figure ``one_batch``, which opens the page.
 """
 
 from dataclasses import fields
@@ -30,7 +31,6 @@ WORDS = {
     "fold": "每个字段、取值和出处 | Every field, its value and its source",
     "rest": "同上一代的 {n} 个字段 | The {n} fields that are as in its parent",
     "field": "字段 | Field",
-    "tree": "家谱：谁在谁的基础上改了什么 | Family tree: who changes what of whom",
     "matrix": "一张表：改了哪些字段 | One matrix: which fields change",
     "key": "实心：和它的上一代不同。点一下，看取值和出处。"
     " | Filled: not as its parent. Click to see the value and its source.",
@@ -90,27 +90,6 @@ def cited(row: Algorithm, name: str, lang: str) -> str:
     return f"{row.name} · {name} = {value} · {source(row, name, lang)}"
 
 
-def tree(parent: str | None, lang: str) -> str:
-    """Return the algorithms written as a change of `parent`, as a list of lists."""
-    items = []
-    for row in ALGORITHMS.values():
-        if row.parent != parent:
-            continue
-        chips = "".join(
-            f'<button type="button" class="chip" data-cites="'
-            f'{escape(cited(row, name, lang))}"><b>{name}</b> '
-            f"{escape(value_text(getattr(row, name), lang).strip('`'))}</button>"
-            for name in changes(row)
-        )
-        items.append(
-            f'<li><a class="tree-name" href="#{ANCHORS[row.name]}">'
-            f"{escape(row.name)}</a> "
-            f'<a class="tree-paper" href="{row.url}">{escape(row.paper)}</a>'
-            f'<div class="tree-chips">{chips}</div>{tree(row.name, lang)}</li>'
-        )
-    return f"<ul>{''.join(items)}</ul>" if items else ""
-
-
 def matrix(names: dict, lang: str) -> str:
     """Return the table of fields by algorithms, what changes being filled."""
     heads = "".join(
@@ -141,14 +120,12 @@ def matrix(names: dict, lang: str) -> str:
     )
 
 
-class ZooOverview(Generated):
-    """The family tree and the matrix."""
+class ZooMatrix(Generated):
+    """The matrix."""
 
     def made(self) -> list[nodes.Node]:
         lang, names = self.config.edition, yaml.safe_load(NAMES.read_text("utf-8"))
         html = (
-            f'<p class="zoo-title">{pick(WORDS["tree"], lang)}</p>'
-            f'<div class="tree wide">{tree(None, lang)}</div>'
             f'<p class="zoo-title">{pick(WORDS["matrix"], lang)}</p>'
             f"<p>{pick(WORDS['key'], lang)}</p>{matrix(names, lang)}"
         )
@@ -195,6 +172,6 @@ class ZooTables(Generated):
 
 
 def setup(app: Sphinx) -> dict:
-    app.add_directive("zoo-overview", ZooOverview)
+    app.add_directive("zoo-matrix", ZooMatrix)
     app.add_directive("zoo-tables", ZooTables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
