@@ -1,13 +1,21 @@
 """Marks in the layouts of Canvas and Moodle, marks by hand, answers that are alike."""
 
 import csv
+import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from tokenbook.__main__ import main
 from tokenbook.homework.gradebook import fill
+from tokenbook.homework.rubric import rubrics
 from tokenbook.homework.similar import alike
+from tokenbook.homework.source import student_notebook
+from tokenbook.languages import LANGUAGES
 from tokenbook.languages.pages import NotebookError
+
+CHAPTERS = sorted((Path(__file__).parents[1] / "chapters").glob("*.ipynb"))
 
 CANVAS = """Student,ID,SIS Login ID,Section,Chapter 4 (811),Chapter 5 (812),Final Score
     Points Possible,,,,12,12,
@@ -19,8 +27,8 @@ Participant 77,Fang Wang,f@x,Submitted,,12.00,
 Participant 78,"Doe, Jane",j@x,No submission,,12.00,
 """
 ROWS = [
-    {"student": "fangwang", "id": "77", "score": 10.5},
-    {"student": "nobody", "id": "9", "score": 3.0},
+    {"student": "fangwang", "id": "77", "score": 10.5, "lang": "en"},
+    {"student": "nobody", "id": "9", "score": 3.0, "lang": "en"},
 ]
 
 
@@ -68,8 +76,11 @@ def test_moodle_gets_all_its_columns_and_a_zip_of_feedback_in_the_folders_it_kno
 def test_marks_by_hand_are_added(results):
     lines = "student,points\nfangwang,2\nfangwang,0.5\nfang wang,1\n"
     (results / "manual.csv").write_text(lines)
-    rows, _, said = filled(results, "moodle", MOODLE)
+    rows, files, said = filled(results, "moodle", MOODLE)
     assert rows[0]["Grade"] == "13"
+    with zipfile.ZipFile(files[1]) as archive:
+        told = archive.read(*archive.namelist()).decode()
+    assert told == "# fangwang\n\n## Marked by hand: 2.5\n\n- 2\n- 0.5\n"
     assert "in manual.csv, and not graded: fang wang" in said
 
 
@@ -92,6 +103,72 @@ def test_a_mark_by_hand_that_is_no_number_is_named_by_its_line(results):
     (results / "manual.csv").write_text("student,points\nfangwang,two\n")
     with pytest.raises(NotebookError, match=r"manual.csv, line 2: points must be"):
         filled(results, "moodle", MOODLE)
+
+
+# --- the form for marks by hand ------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_every_chapter_has_a_rubric_and_both_editions_give_the_same_points(
+    chapter, lang
+):
+    points = [[x.points for x in items] for items in rubrics(chapter, lang).values()]
+    other = rubrics(chapter, "zh" if lang == "en" else "en").values()
+    assert points == [[x.points for x in items] for items in other]
+    assert all(3 <= sum(of_one) <= 5 for of_one in points)
+
+
+def test_the_points_of_chapter_3_are_those_in_its_brackets():
+    five, six = rubrics(CHAPTERS[3], "en").values()
+    assert [x.id for x in five] == ["5.1", "5.2", "5.3"]
+    assert [x.points for x in six] == [2, 1, 1, 1]  # its last line gives none
+
+
+def handed_in(folder, words):
+    """A class whose students added these cells to the notebook of chapter 5."""
+    folder.mkdir()
+    for student, text in words.items():
+        notebook = student_notebook(CHAPTERS[5], "en")
+        cell = {"cell_type": "markdown", "id": "own", "metadata": {}, "source": text}
+        notebook["cells"].append(cell)
+        (folder / f"{student}.ipynb").write_text(json.dumps(notebook), "utf-8")
+    return folder
+
+
+def made(tmp_path, words):
+    given = tmp_path / "given"
+    given = given if given.exists() else handed_in(given, words)
+    command = ["homework", "rubric", "5", str(given), "--out", str(tmp_path / "out")]
+    assert main([*command, "--lang", "en"]) == 0
+    return (tmp_path / "out" / "rubric.html").read_text("utf-8")
+
+
+def test_the_form_shows_what_students_wrote_and_nothing_of_the_task(tmp_path):
+    page = made(tmp_path, {"ann": "The gain is <b>bias</b>.", "bob": " "})
+    assert "<pre>The gain is &lt;b&gt;bias&lt;/b&gt;.</pre>" in page
+    assert "<pre>No words were written.</pre>" in page
+    assert page.count('<input type="checkbox"') == 2 * 3
+    for name in ("lang", "how", "save", "title", "students", "said"):
+        assert f"{{{name}}}" not in page
+
+
+def test_the_form_made_again_has_the_ticks_of_the_last_sitting(tmp_path):
+    made(tmp_path, {"ann": "bias"})
+    lines = "student,points,item,comment\nann,1,6.2,\nann,-0.5,,late\n"
+    (tmp_path / "out" / "manual.csv").write_text(lines, "utf-8")
+    page = made(tmp_path, {})
+    ticked = [part for part in page.split("<label>") if " checked" in part]
+    assert len(ticked) == 1 and 'name="6.2"' in ticked[0]
+    assert 'value="-0.5"' in page and 'value="late"' in page
+
+
+def test_a_notebook_without_a_rubric_is_refused(tmp_path, capsys):
+    sample = Path(__file__).parent / "homework" / "90_sample.ipynb"
+    given = handed_in(tmp_path / "given", {"ann": "words"})
+    command = ["homework", "rubric", str(sample), str(given), "--out", str(tmp_path)]
+    assert main([*command, "--lang", "en"]) == 2
+    assert "90_sample.ipynb has no rubric" in capsys.readouterr().err
 
 
 # --- answers that are alike ---------------------------------------------------------

@@ -5,6 +5,7 @@ python -m tokenbook homework make all --lang en --out DIR --start 2026-09-07
 python -m tokenbook homework verify all
 python -m tokenbook homework grade 5 SUBMISSIONS --out DIR [--lang zh] [--jobs 4]
 python -m tokenbook homework report DIR --lang en
+python -m tokenbook homework rubric 5 SUBMISSIONS --out DIR --lang en
 python -m tokenbook homework gradebook DIR EXPORT.csv [--column WORDS]
 python -m tokenbook homework similar 5 SUBMISSIONS
 """
@@ -85,6 +86,14 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     reporting.add_argument("results", type=Path, help="what grade wrote")
     reporting.add_argument("--lang", choices=SPOKEN, required=True)
     reporting.set_defaults(run=said("report"))
+    marking = actions.add_parser(
+        "rubric", help="a form for marks by hand: students' words beside the rubric"
+    )
+    marking.add_argument("chapter", help="a chapter's notebook or its number")
+    marking.add_argument("submissions", type=Path)
+    marking.add_argument("--out", type=Path, required=True, metavar="DIR")
+    marking.add_argument("--lang", choices=SPOKEN, required=True, help="of the form")
+    marking.set_defaults(run=said("rubric"))
     booking = actions.add_parser(
         "gradebook", help="fill the marks into what Canvas or Moodle exported"
     )

@@ -15,6 +15,7 @@ from tokenbook.homework.intake import CLASS, names_in, submissions, unpack
 from tokenbook.homework.page import page
 from tokenbook.homework.progress import Log, results_of
 from tokenbook.homework.report import save, write_feedback, write_grades
+from tokenbook.homework.rubric import MANUAL, form, own_words
 from tokenbook.homework.schedule import as_calendar, as_table, schedule
 from tokenbook.homework.similar import alike
 from tokenbook.homework.source import (
@@ -253,12 +254,9 @@ def gradebook(args: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def similar(args: argparse.Namespace) -> int:
-    """Print pairs of answers that are much alike."""
-    from tokenbook.homework.grading import answers_of  # torch
-
-    homework = read_homework(find_chapter(args.chapter))
-    given = args.submissions
+@contextlib.contextmanager
+def handed_in(given: Path):
+    """Yield what a class handed in, while an export is unpacked."""
     if not given.exists():
         raise NotebookError(f"no folder and no zip {given}")
     with tempfile.TemporaryDirectory(prefix="export-") as folder:
@@ -267,6 +265,34 @@ def similar(args: argparse.Namespace) -> int:
         found, _ = submissions(given if given.is_dir() else Path(folder), Path())
         if not found:
             raise NotebookError(f"no submission in {given}")
+        yield found
+
+
+def rubric(args: argparse.Namespace) -> int:
+    """Write the form for marks by hand."""
+    from tokenbook.homework.grading import language, notebook_of  # torch
+
+    chapter = find_chapter(args.chapter)
+    homework = read_homework(chapter)
+    with handed_in(args.submissions) as found:
+        read = {one.student: notebook_of(one, homework) for one in found}
+    words = {
+        student: own_words(notebook, chapter, language(notebook)) if notebook else ""
+        for student, notebook in read.items()
+    }
+    args.out.mkdir(parents=True, exist_ok=True)
+    path = args.out / "rubric.html"
+    save(path, form(chapter, words, args.lang, args.out / MANUAL))
+    print(path)
+    return 0
+
+
+def similar(args: argparse.Namespace) -> int:
+    """Print pairs of answers that are much alike."""
+    from tokenbook.homework.grading import answers_of  # torch
+
+    homework = read_homework(find_chapter(args.chapter))
+    with handed_in(args.submissions) as found:
         said = {one.student: answers_of(one, homework) for one in found}
     published = {exercise.id: exercise.solution for exercise in homework.exercises}
     for pair in alike(said, published):
@@ -279,6 +305,7 @@ ACTIONS = {
     "verify": verify_all,
     "grade": grade,
     "report": report,
+    "rubric": rubric,
     "gradebook": gradebook,
     "similar": similar,
 }

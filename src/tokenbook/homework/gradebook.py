@@ -13,11 +13,12 @@ import zipfile
 from pathlib import Path
 
 from tokenbook.homework.report import feedback_of, number
+from tokenbook.homework.rubric import MANUAL, marked
+from tokenbook.homework.words import RUBRIC
 from tokenbook.languages.pages import NotebookError
 
 FIXED = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")  # of Canvas
 MOODLE = ("Identifier", "Full name", "Grade")
-MANUAL = "manual.csv"  # marks by hand, which the form of `rubric` saves
 
 
 def fill(
@@ -52,11 +53,11 @@ def fill(
             f"grading worksheet of Moodle ({', '.join(MOODLE)}); it has the columns "
             f"{', '.join(heads[:8]) or 'none'}"
         )
-    by_hand, filled = manual(results), set()
+    by_hand, filled = marked(results / MANUAL), set()
     for line in table:
         if row := marks.get(number_at(line[key])):
-            total = row["score"] + by_hand.get(row["student"], 0)
-            line[target] = number(total)
+            own = by_hand.get(row["student"], [])
+            line[target] = number(row["score"] + sum(mark["points"] for mark in own))
             filled.add(row["id"])
     written = [results / f"gradebook-{export.stem}.csv"]
     with open(written[0], "w", encoding="utf-8", newline="") as file:
@@ -64,7 +65,7 @@ def fill(
         out.writeheader()
         out.writerows(table)
     if key == "Identifier":
-        written.append(feedback_files(rows, table, results))
+        written.append(feedback_files(rows, table, results, by_hand))
     names = [row["student"] for row in rows if row["id"] not in filled]
     missing = [x for x in table if number_at(x[key]) not in {"", *filled}]
     left = [line.get("Student") or line.get("Full name") or "" for line in missing]
@@ -97,26 +98,10 @@ def the_column(heads: list[str], words: str) -> str:
     return found[0]
 
 
-def manual(results: Path) -> dict[str, float]:
-    """Return points by hand of each student, none where the file is not there."""
-    path, found = results / MANUAL, {}
-    if not path.exists():
-        return found
-    for n, line in enumerate(
-        csv.DictReader(path.read_text("utf-8-sig").splitlines()), 2
-    ):
-        try:
-            points = float(line["points"])
-        except (KeyError, TypeError, ValueError):
-            raise NotebookError(
-                f"{path.name}, line {n}: points must be a number"
-            ) from None
-        found[line["student"]] = found.get(line["student"], 0) + points
-    return found
-
-
-def feedback_files(rows: list[dict], table: list[dict], results: Path) -> Path:
-    """Write the zip that Moodle takes as feedback files."""
+def feedback_files(
+    rows: list[dict], table: list[dict], results: Path, by_hand: dict
+) -> Path:
+    """Write the zip that Moodle takes as feedback files, with marks by hand in them."""
     names = {number_at(line["Identifier"]): line["Full name"] for line in table}
     path = results / "feedback-moodle.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -124,5 +109,20 @@ def feedback_files(rows: list[dict], table: list[dict], results: Path) -> Path:
             if row["id"] in names:
                 folder = f"{names[row['id']]}_{row['id']}_assignsubmission_file"
                 file = feedback_of(row["student"], results) / "feedback.md"
-                archive.write(file, f"{folder}/feedback.md")
+                more = told(by_hand.get(row["student"], []), row["lang"])
+                archive.writestr(
+                    f"{folder}/feedback.md", file.read_text("utf-8") + more
+                )
     return path
+
+
+def told(marks: list[dict], lang: str) -> str:
+    """Return what a student reads of the marks by hand, if there are any."""
+    if not marks:
+        return ""
+    points = number(sum(mark["points"] for mark in marks))
+    lines = [f"\n## {RUBRIC['by hand'][lang].format(points=points)}\n"]
+    for mark in marks:
+        words = (number(mark["points"]), mark.get("item"), mark.get("comment"))
+        lines.append(f"- {' · '.join(filter(None, words))}")
+    return "\n".join(lines) + "\n"

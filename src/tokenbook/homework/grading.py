@@ -591,14 +591,19 @@ def grade_student(
     return result
 
 
+def notebook_of(submission: Submission, homework: Homework) -> dict | None:
+    """The notebook that would be graded; None where none can be read."""
+    with (
+        contextlib.suppress(NotebookError),
+        tempfile.TemporaryDirectory(prefix="unpacked-") as space,
+    ):
+        return pick(submission, homework, Path(space), blank(submission, homework))
+    return None
+
+
 def answers_of(submission: Submission, homework: Homework) -> dict[str, str]:
     """A student's code for each exercise; nothing of what cannot be read."""
-    result = blank(submission, homework)
-    try:
-        with tempfile.TemporaryDirectory(prefix="unpacked-") as space:
-            notebook = pick(submission, homework, Path(space), result)
-    except NotebookError:
-        return {}
+    notebook = notebook_of(submission, homework)
     cells = notebook["cells"] if notebook else []
     places = answer_cells(notebook, homework) if notebook else {}
     return {

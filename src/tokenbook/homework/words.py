@@ -239,6 +239,21 @@ PAGE = {  # the report about a class
     "flag": {"zh": "标记", "en": "flag"},
     "who": {"zh": "谁", "en": "who"},
 }
+RUBRIC = {  # the form for marks by hand, and where they are told
+    "title": {"zh": "文字题评分：{name}", "en": "Marks by hand: {name}"},
+    "how": {
+        "zh": "学生说到了哪一点，就勾哪一点。存下来的 {file} 放进批改结果的文件夹，"
+        "以后再做这一页，勾过的还在。",
+        "en": "Tick what each student says. Put the saved {file} into the folder of "
+        "results; if this page is made again, the ticks are still there.",
+    },
+    "save": {"zh": "存为 {file}", "en": "Save {file}"},
+    "unsaved": {"zh": "还没有存", "en": "not saved yet"},
+    "nothing": {"zh": "没有写文字。", "en": "No words were written."},
+    "more": {"zh": "另加的分", "en": "More points"},
+    "comment": {"zh": "评语", "en": "Comment"},
+    "by hand": {"zh": "老师评分：{points}", "en": "Marked by hand: {points}"},
+}
 CALENDAR = {
     "title": {"zh": "作业日历", "en": "Homework calendar"},
     "homework": {"zh": "作业", "en": "homework"},
@@ -247,7 +262,7 @@ CALENDAR = {
     "event": {"zh": "作业截止：{title}", "en": "Homework due: {title}"},
 }
 
-TABLES = (WORDS, REASONS, PROBLEMS, NOTES, PAGE, CALENDAR)
+TABLES = (WORDS, REASONS, PROBLEMS, NOTES, PAGE, RUBRIC, CALENDAR)
 SPOKEN = [
     lang
     for lang in LANGUAGES
