@@ -141,6 +141,9 @@ CALLS = {
         bad={"eps": (-1e-6,), "scale": (1, "yes")} | SWITCH,
         result="row",
     ),
+    "teacher_gap": Call(
+        tc.teacher_gap, {"old_log_probs": TOKEN, "ref_log_probs": TOKEN, "mask": MASK}
+    ),
     "leave_one_out": Call(tc.leave_one_out, GROUPED, bad=SWITCH, result="row"),
     "token_log_ratio": Call(tc.token_log_ratio, RATIO, grad=("log_probs",)),
     "sequence_log_ratio": Call(tc.sequence_log_ratio, RATIO, grad=("log_probs",)),
@@ -174,6 +177,12 @@ CALLS = {
         tc.corrected_clip_loss,
         THREE | {"old_log_probs": TOKEN, "sampler_log_probs": TOKEN, "mask": MASK},
         bad=CLIPS | {"cap": POSITIVE},
+        grad=("log_ratio",),
+    ),
+    "masked_clip_loss": Call(
+        tc.masked_clip_loss,
+        THREE | {"old_log_probs": TOKEN, "sampler_log_probs": TOKEN, "mask": MASK},
+        bad=CLIPS | {"weight_low": (-0.1, 1.1), "weight_high": (0.9, -1)},
         grad=("log_ratio",),
     ),
     "value_loss": Call(

@@ -62,6 +62,8 @@ def test_an_entry_is_called_by_its_name_and_comes_after_its_parent():
         ("BAPO", "loss clip_rule kl_coef aggregation"),
         ("BAPO, un-clipped", "loss clip_rule"),
         ("GRPO + TIS", "loss"),
+        ("GRPO + IcePop", "loss"),
+        ("OPD", "credit advantage kl_coef aggregation"),
         ("StarPO", "kl_coef kl_estimator kl_in entropy_coef"),
         ("StarPO-S", "keep loss kl_coef"),
     ],
@@ -210,7 +212,9 @@ def test_micro_batches_of_every_row_add_up(row):
     torch.testing.assert_close(sum(parts), whole)
 
 
-@pytest.mark.parametrize("name", [n for n in ALGORITHMS if n != "GRPO + TIS"])
+@pytest.mark.parametrize(
+    "name", [name for name, row in ALGORITHMS.items() if not row.corrects]
+)
 def test_on_the_first_step_the_gradient_is_that_of_reinforce(name):
     row = replace(ALGORITHMS[name], kl_coef=0.0, entropy_coef=0.0)
     _, old, advantages, mask = batch()
@@ -236,6 +240,20 @@ def test_credit_per_sequence_reaches_every_live_token_and_no_other(name):
     score = row.advantage(rewards.sum(1), **told)
     torch.testing.assert_close(got, torch.where(mask, score[:, None], 0))
     assert got[0].unique().numel() == 1
+
+
+def test_a_teacher_alone_decides_what_a_token_is_worth():
+    _, old, _, mask = batch()
+    teacher, rewards = old - 0.25, torch.zeros_like(old)
+    rewards[:, 0] = mask[:, 0] * 7.0
+    row = ALGORITHMS["OPD"]
+    got = tc.token_advantages(
+        row, rewards, mask, old_log_probs=old, ref_log_probs=teacher
+    )
+    torch.testing.assert_close(got, torch.where(mask, -0.25, 0.0).double())
+    assert [name for name, row in ALGORITHMS.items() if row.taught] == ["OPD"]
+    with pytest.raises(ValueError, match="^OPD: its advantage needs ref_log_probs,"):
+        tc.token_advantages(row, rewards, mask, old_log_probs=old)
 
 
 def test_starpo_comes_with_and_without_a_critic():
@@ -331,6 +349,7 @@ def test_a_stage_is_given_what_it_names_and_nothing_else():
     "name, stage, lacks",
     [
         ("GRPO + TIS", "its loss", "sampler_log_probs"),
+        ("GRPO + IcePop", "its loss", "sampler_log_probs"),
         ("GRPO", "its KL in the loss", "ref_log_probs"),
         ("StarPO", "its entropy bonus", "entropies"),
         ("Dr. GRPO", "seq-mean-token-sum-norm", "max_length"),

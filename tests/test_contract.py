@@ -299,7 +299,14 @@ def test_every_row_goes_from_rewards_to_a_gradient(row):
     if row.keep is not None:
         assert row.keep(rewards.sum(1), groups).shape == (B,)
     advantages = tc.token_advantages(
-        row, rewards, mask, groups=groups, values=values, turn_ends=ends
+        row,
+        rewards,
+        mask,
+        groups=groups,
+        values=values,
+        turn_ends=ends,
+        old_log_probs=log_probs,
+        ref_log_probs=log_probs - 0.1,
     )
     assert not advantages[~mask].any()
     new = log_probs.clone().requires_grad_()

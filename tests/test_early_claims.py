@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from tokenbook.lab import per_seed, records, results
-from tokencredit import ALGORITHMS, rollout, score, task
+from tokenbook.lab.experiments.algorithms import ROWS
+from tokencredit import rollout, score, task
 from tokencredit.world.starts import warm_start
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
@@ -34,7 +35,7 @@ def medians(step: int) -> dict[str, float]:
 
 def test_the_ceiling_of_signs_is_the_one_that_chapter_0_names():
     early, late = medians(5), medians(40)
-    assert set(early) == set(late) == set(ALGORITHMS) and len(early) == 17
+    assert set(early) == set(late) == set(ROWS) and len(early) == 18
     said = prose("00")
     assert max(early.values()) < 0.75  # what all reach at last, none had at once
     assert min(late.values()) > 0.95

@@ -14,6 +14,7 @@ from tokencredit import (
     corrected_clip_loss,
     dppo_loss,
     gmpo_loss,
+    masked_clip_loss,
     ppo_clip_loss,
     reinforce_loss,
     sapo_loss,
@@ -377,3 +378,21 @@ def test_the_weight_of_the_sampler_is_truncated_and_multiplies_the_clip(a, p, q,
     torch.testing.assert_close(got, min(p / q, 2.0) * clipped)
     free = corrected_clip_loss(old, log_ratio, advantage, old, sampler, live, cap=None)
     torch.testing.assert_close(free, p / q * clipped)
+    if min(abs(p / q - 0.5), abs(p / q - 5)) > 1e-4:
+        kept = masked_clip_loss(old, log_ratio, advantage, old, sampler, live)
+        wanted = p / q * clipped if 0.5 < p / q < 5 else 0 * clipped
+        torch.testing.assert_close(kept, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_weight_on_a_bound_is_kept_and_none_is_larger_or_smaller(dtype):
+    old = torch.tensor([[0.3, 0.3, 0.2998, 0.5, 0.5, 0.5]], dtype=dtype)
+    sampler = torch.tensor([[0.6, 0.06, 0.6, 0.1, 0.0999, 1.0]], dtype=dtype)
+    ones, zeros = torch.ones_like(old), torch.zeros_like(old)
+    given = (old.log(), zeros, ones, old.log(), sampler.log(), ones > 0)
+    kept = masked_clip_loss(*given).neg().round(decimals=4)
+    assert kept.tolist()[0] == pytest.approx([0.5, 5, 0, 5, 0, 0.5], abs=1e-4)
+    same = masked_clip_loss(*given, weight_low=0.0, weight_high=1e9)
+    torch.testing.assert_close(same, -old / sampler)
+    unlike = (*given[:3], given[4], given[4], given[5])  # w = 1 everywhere
+    torch.testing.assert_close(masked_clip_loss(*unlike), -ones)

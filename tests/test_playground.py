@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 ALGORITHMS = {name: tc.ALGORITHMS[name] for name in page.rows()}
 BATCHES, CLOSE = 300, 1e-12
 HARNESS = (ROOT / "tests/playground_harness.js").read_text("utf-8")
-VIEW = page.script("charts", "view")
+VIEW = page.script("charts", "view", "apart")
 STUBS = "var document = { getElementById: () => null }; var state = { prompt: 0 };"
 STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], levels: [], words: {} };"
 SCRIPT = page.script(*page.ENGINE, "measure") + STUBS + VIEW + HARNESS
@@ -528,19 +528,23 @@ def test_where_sampler_and_trainer_agree_a_correction_changes_nothing(v8):
 
 
 def test_a_box_of_the_icicle_is_coloured_by_what_its_response_is(v8):
-    """Green for right, red for wrong and paid, grey for wrong; words are a wash."""
+    """Right; wrong, paid less than a right one, or as much; wrong; words are a wash."""
     looks = set()
     for name, task in WORDS.items():
         for q, text in enumerate(task.texts):
             seen = v8.call("icicleOf", setting(GRPO), TASKS[name], q)
-            assert sorted(seen["leaves"]) == sorted(task.tree.responses(task.words))
+            responses = task.tree.responses(task.words)
+            assert sorted(seen["leaves"]) == sorted(responses)
+            earns = max(task.paid(text, x) for x in responses if task.right(text, x))
             for response, look in seen["leaves"].items():
-                paid = task.paid(text, response) > 0
-                want = "up" if task.right(text, response) else "down"
-                assert look == (want if want == "up" or paid else "line"), response
+                paid = task.paid(text, response)
+                want = "alt" if 0 < paid < earns else "down" if paid > 0 else "line"
+                if task.right(text, response):
+                    want = "up"
+                assert look == want, response
                 looks.add(look)
             assert set(seen["inner"]) <= {"wash"}
-    assert looks == {"up", "down", "line"}
+    assert looks == {"up", "alt", "down", "line"}
 
 
 def test_a_response_in_the_last_group_is_ticked_only_if_it_is_right(v8):
@@ -651,6 +655,20 @@ def test_a_response_is_said_as_often_as_its_probability(v8, name):
         assert square < cells + 5 * math.sqrt(2 * cells) + 5
 
 
+FLAT, RISING = [[0.0, 0.0, 0.0, 0.0]] * 2, [[0.0, 0.5, 1.0, 1.0], [0.0, 0.4, 0.9, 1.0]]
+MEET = [[0.0, 0.9, 0.8, 0.02], [0.0, 0.8, 0.9, 0.0]]
+ACROSS = [[0.0, 0.5, 1.0, 1.0], [0.0, -0.1, -0.1, -0.1]]
+PARTINGS = [  # lines of A and of B; from, to, widest, rest; and whose mean is higher
+    (FLAT, RISING, (1, 3, 3, 4), "B"),
+    (RISING, FLAT, (1, 3, 3, 4), "A"),
+    (FLAT, MEET, (None, None, 1, 1), "B"),  # apart for two iterations only
+    (FLAT, [[x / 2 for x in RISING[0]]] * 2, (1, 3, 2, 4), "B"),
+    (FLAT, ACROSS, (None, None, 2, 4), "B"),  # one seed goes the other way
+    (RISING, RISING, (None, None, 0, 4), "same"),
+    ([[0.0] * 8 + [1.0]] * 2, [[0.0] * 9] * 2, (None, None, 8, 9), "A"),
+    ([[0.0] * 29 + [1.0]] * 2, [[0.0] * 30] * 2, (None, None, 29, 30), "same"),
+]
+
 # What is there, what is put in its place, and the test that must fail.
 TOP = ("rare", "StarPO-S")
 ENGINE_FAULTS = [
@@ -669,13 +687,17 @@ ENGINE_FAULTS = [
     ("const each = x.length / num;", "const each = 1;", "refills", *TOP),
     ("b.filtered = row.refill;", "b.filtered = false;", "once", "StarPO-S"),
     ("if (LOSS[twin.set.row.loss.f].corrects) twin.readAgain();", "", "fresh"),
-    ("right[q][k] ? ink.up : paid[q][k] > 0", "paid[q][k] > 0", "icicle"),
-    ("paid[q][k] > 0 ? ink.down", "paid[q][k] > 0 ? ink.up", "icicle"),
+    ('if (right[q][k]) return "up";', "", "icicle"),
+    ("paid[q][k] < earns", "paid[q][k] > earns", "icicle"),
+    ('if (!(paid[q][k] > 0)) return "line";', "", "icicle"),
     ('b.right[i] ? "up" : "down"', 'b.paid[i] > 0 ? "up" : "down"', "ticks"),
     ('b.right[i] ? "✓" : "✗"', 'b.paid[i] > 0 ? "✓" : "✗"', "ticks"),
     ("child[k] >= 0 ? worth[child[k]] : paid[q][k]", "paid[q][k]", "exact", "rare"),
     ("this.set.temperature;", "1;", "exact", "luck"),
     ("b.paid[i] = tree.paid[q]", "b.paid[i] = tree.right[q]", "batch", "GRPO"),
+    ("if (!away ||", "if (", "parting", *PARTINGS[4]),
+    ("<= BEYOND * range ?", "<= 0 ?", "parting", *PARTINGS[7]),
+    ("gaps[length - 1] < most", "gaps[length - 1] > most", "parting", *PARTINGS[2]),
     ("strokes.findLast((one)", "strokes.find((one)", "painted", "too-far-to-be-found"),
     ("?? was : 0", "?? 0 : 0", "painted", "a-checker-full-of-holes"),
 ]
@@ -690,6 +712,7 @@ def test_a_fault_planted_in_the_engine_is_caught(doubles):
         "once": test_what_a_refilled_batch_holds_is_all_learned_from,
         "fresh": test_where_sampler_and_trainer_agree_a_correction_changes_nothing,
         "icicle": test_a_box_of_the_icicle_is_coloured_by_what_its_response_is,
+        "parting": test_where_two_sides_part_and_whose_is_higher_is_told_by_hand,
         "painted": test_a_painted_checker_pays_what_its_last_fitting_stroke_says,
         "ticks": test_a_response_in_the_last_group_is_ticked_only_if_it_is_right,
         "exact": test_what_the_page_calls_exact_is_the_sum_over_all_responses,
@@ -832,7 +855,7 @@ def test_every_dial_and_every_choice_has_words_in_both_languages(v8, told):
     ]
     reasons = re.findall(r'return "(\w+)"', page.script("dials"))
     lack += [name for name in reasons if name not in words["idle"]]
-    used = re.findall(r'ui\("(\w+)"\)', page.script("view", "sheet", "page"))
+    used = re.findall(r'ui\("(\w+)"\)', page.script("view", "apart", "sheet", "page"))
     lack += [name for name in used if name not in words["ui"]]
     assert (lack, len(rows)) == ([], len(ALGORITHMS))
     for entry in page.translated(words, "zh").values():
@@ -931,6 +954,25 @@ def test_every_story_is_linked_where_its_chapter_makes_the_claim():
     assert linked["07_kl"].count(page.levels()[0]["id"]) >= len(LANGUAGES)
 
 
+# ---- where the sides part, and bets ----
+
+
+@pytest.mark.parametrize(("a", "b", "places", "side"), PARTINGS)
+def test_where_two_sides_part_and_whose_is_higher_is_told_by_hand(
+    v8, a, b, places, side
+):
+    found = v8.call("partingOf", {"A": {"x": a}, "B": {"x": b}}, "x")
+    assert tuple(found.get(k) for k in ("from", "to", "widest", "rest")) == places
+    assert found["end"] == len(a[0])
+    told = v8.call("higherOf", {"A": {"x": a}, "B": {"x": b}}, "x")
+
+    def mean(lines):
+        return sum(map(sum, lines)) / len(lines) / len(lines[0])
+
+    assert told["side"] == side
+    assert (told["a"], told["b"]) == pytest.approx((mean(a), mean(b)))
+
+
 # ---- paint the checker ----
 
 PAINTED = json.loads((page.FOLDER / "painted.json").read_text(encoding="utf-8"))
@@ -942,7 +984,7 @@ def strokes_of(text: str) -> list[tuple[str, int]]:
 
 
 def paid_by(task: dict, strokes: list[tuple[str, int]], response: str) -> float:
-    """What a painted checker pays: the last stroke that fits, or what it paid before."""
+    """What a painted checker pays: the last stroke that fits, or what it was paid."""
     for start, pay in reversed(strokes):
         if response.startswith(start):
             return pay
@@ -1039,13 +1081,13 @@ def test_what_painted_checkers_come_to_is_measured_again(v8, told, level):
 
 def test_what_the_levels_claim_is_what_was_measured():
     holes, far, ledge = (PAINTED[level["id"]] for level in page.levels())
-    given, four, delayed, five, turned = holes
+    given, four, delayed, *_ = holes
     assert [one["how"] for one in holes] == ["fooled"] * 3 + ["survives"] * 2
     assert given["people"][0] == pytest.approx(0.7, abs=0.01)  # seven times in ten
     assert given["since"] < four["since"] < delayed["since"] < 60
     assert delayed["people"][-1] == pytest.approx(1 / 3, abs=0.02)  # a third
     assert max(given["people"][-1], four["people"][-1]) < 0.01
-    alone, step, narrow, wide = far
+    alone, step, narrow, _ = far
     assert [one["how"] for one in far] == ["lost", "fooled", "lost", "survives"]
     assert max(alone["checker"]) < 1e-3 and step["checker"][-1] > 0.99
     assert step["people"][-1] < 0.01 and max(narrow["checker"]) < 1e-3

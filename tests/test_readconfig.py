@@ -409,6 +409,13 @@ SAID = {
         'vllm_importance_sampling_mode="token_truncate", '
         "vllm_importance_sampling_clip_max=2.0",
     ),
+    "GRPO + IcePop": (
+        "trl",
+        'loss_type="grpo", beta=0.04, use_vllm=True, '
+        'vllm_importance_sampling_mode="token_mask", '
+        "vllm_importance_sampling_clip_max=5.0, "
+        "vllm_importance_sampling_clip_min=0.5",
+    ),
     "RLOO": (
         "verl",
         f"algorithm.adv_estimator=rloo {V}rollout.n=4 {A}policy_loss.loss_mode=gpg "

@@ -28,6 +28,32 @@ def test_a_kl_stands_where_the_entry_pays_it():
     assert rloo["algorithm"]["kl_ctrl"] == {"kl_coef": 0.05}
 
 
+def test_what_is_done_where_the_engines_disagree_is_verls_own():
+    how = {
+        name: recipe(name)["algorithm"]["rollout_correction"]
+        for name, row in ALGORITHMS.items()
+        if row.corrects
+    }
+    assert how == {
+        "GRPO + TIS": {"rollout_is": "token"},
+        "GRPO + IcePop": {"rollout_is": "token", "rollout_is_threshold": "0.5_5.0"},
+    }
+
+
+def test_a_teacher_is_verls_own():
+    made = recipe("OPD")
+    assert made["distillation"] == {
+        "enabled": True,
+        "distillation_loss": {
+            "loss_mode": "k1",
+            "use_policy_gradient": True,
+            "use_task_rewards": False,
+        },
+    }
+    assert made["algorithm"]["adv_estimator"] == "grpo"  # registered, and not used
+    assert "teacher_models" in left_out("OPD")[0]
+
+
 def test_a_critic_is_verls_own():
     ppo = recipe(ALGORITHMS["PPO"])
     assert ppo["algorithm"]["adv_estimator"] == "gae"

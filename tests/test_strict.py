@@ -109,7 +109,7 @@ def test_a_whole_batch_may_be_handed_over_to_every_stage(name):
     size = given["mask"].shape
     batch = Batch(
         tokens=torch.zeros(size, dtype=torch.long),
-        rewards=torch.zeros(size),
+        rewards=torch.zeros(size, dtype=F64),
         groups=torch.arange(len(given["mask"])) % 2,
         truncated=torch.zeros(size[0], dtype=torch.bool),
         max_length=9,
@@ -328,6 +328,7 @@ def test_no_advantage_of_any_algorithm_sees_a_row_without_a_verdict(name):
     }.get(name) or ALGORITHMS[name]
     given = CALLS["turn_gae"].inputs()
     given |= {"groups": torch.arange(6) % 2, "last_values": torch.ones(6, dtype=F64)}
+    given |= {"old_log_probs": -given["values"], "ref_log_probs": given["values"]}
     live = given["turn_ends"][0].nonzero()[0].item()
     there = torch.tensor([False, True, True, True, True, False])  # the last is empty
     wanted = tc.token_advantages(row, **{k: x[there] for k, x in given.items()})

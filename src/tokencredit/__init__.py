@@ -6,11 +6,11 @@ world        task, TASKS, Task, Game, Policy, warm_start, rollout, play, evaluat
              reward, score
 batch        Batch
 credit       soft_overlong, dynamic_sampling, top_variance, discounted_return, gae,
-             turn_gae, group_relative, group_turns, leave_one_out
+             turn_gae, group_relative, group_turns, leave_one_out, teacher_gap
 weight       token_log_ratio, sequence_log_ratio, reinforce_loss, ppo_clip_loss,
              cispo_loss, gmpo_loss, sapo_loss, dppo_loss, corrected_clip_loss,
-             balanced_clip, value_loss, kl_penalty, KL_ESTIMATORS, aggregate_loss,
-             loss_denominator, AGGREGATIONS
+             masked_clip_loss, balanced_clip, value_loss, kl_penalty, KL_ESTIMATORS,
+             aggregate_loss, loss_denominator, AGGREGATIONS
 algorithms   ALGORITHMS, Algorithm, with_critic, with_turn_groups, shaped_rewards,
              token_advantages, policy_loss
 training     train, Dials, warm_up
@@ -36,6 +36,7 @@ from tokencredit.credit.advantages import (
     group_relative,
     group_turns,
     leave_one_out,
+    teacher_gap,
     turn_gae,
 )
 from tokencredit.credit.filters import dynamic_sampling, top_variance
@@ -74,6 +75,7 @@ from tokencredit.weight.losses import (
     corrected_clip_loss,
     dppo_loss,
     gmpo_loss,
+    masked_clip_loss,
     ppo_clip_loss,
     reinforce_loss,
     sapo_loss,
@@ -121,6 +123,7 @@ __all__ = [
     "kl_penalty",
     "leave_one_out",
     "loss_denominator",
+    "masked_clip_loss",
     "masked_mean",
     "masked_whiten",
     "mean_entropy",
@@ -140,6 +143,7 @@ __all__ = [
     "shaped_rewards",
     "soft_overlong",
     "task",
+    "teacher_gap",
     "token_advantages",
     "token_log_probs",
     "token_log_ratio",

@@ -120,6 +120,11 @@ class Algorithm:
         return any("groups" in parameters(stage) for stage in stages if stage)
 
     @property
+    def taught(self) -> bool:
+        """Whether a teacher reads the batch: the advantage looks at `ref_log_probs`."""
+        return "ref_log_probs" in parameters(self.advantage)
+
+    @property
     def corrects(self) -> bool:
         """Whether the trainer reads the batch again before it learns from it.
 

@@ -17,6 +17,7 @@ from tokencredit.credit.advantages import (
     group_turns,
     leave_one_out,
     plain_reward,
+    teacher_gap,
     turn_gae,
 )
 from tokencredit.credit.filters import dynamic_sampling, top_variance
@@ -28,6 +29,7 @@ from tokencredit.weight.losses import (
     corrected_clip_loss,
     dppo_loss,
     gmpo_loss,
+    masked_clip_loss,
     ppo_clip_loss,
     reinforce_loss,
     sapo_loss,
@@ -384,6 +386,22 @@ GRPO_TIS = replace(
     },
 )
 
+GRPO_ICEPOP = replace(
+    GRPO,
+    name="GRPO + IcePop",
+    paper="Zhao et al. 2025",
+    url="https://ringtech.notion.site/icepop",
+    parent="GRPO",
+    loss=partial(
+        masked_clip_loss, clip_low=0.2, clip_high=0.2, weight_low=0.5, weight_high=5.0
+    ),
+    sources=GRPO.sources
+    | {
+        "loss": "masked importance sampling of the sampler against the trainer; "
+        "0.5 to 5 as in the post, Ring-1T (2510.18855) and OpenRLHF 0.11.2",
+    },
+)
+
 STARPO = replace(
     GRPO,
     name="StarPO",
@@ -421,6 +439,28 @@ STARPO_S = replace(
     },
 )
 
+OPD = replace(
+    GRPO,
+    name="OPD",
+    paper="On-policy distillation, Lu et al. 2025",
+    url="https://thinkingmachines.ai/blog/on-policy-distillation/",
+    parent="GRPO",
+    credit="token",
+    advantage=teacher_gap,
+    kl_coef=0.0,
+    aggregation="token-mean",
+    sources=GRPO.sources
+    | {
+        "credit": "the teacher scores every token; no verdict is looked at",
+        "advantage": "minus the reverse KL of the sampled token, discount 0",
+        "loss": "the post corrects by the ratio without a clip; epsilon = 0.2 as in "
+        "PPO does nothing in the first step",
+        "kl_coef": "the teacher stands in the place of the reference",
+        **NO_KL,
+        "aggregation": "a mean over the tokens of the batch",
+    },
+)
+
 ALGORITHMS = {
     algorithm.name: algorithm
     for algorithm in (
@@ -439,8 +479,10 @@ ALGORITHMS = {
         BAPO,
         BAPO_UNCLIPPED,
         GRPO_TIS,
+        GRPO_ICEPOP,
         STARPO,
         STARPO_S,
+        OPD,
     )
 }
 TABLES.append(ALGORITHMS)

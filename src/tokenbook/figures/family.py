@@ -78,14 +78,6 @@ METHODS = (
             "On-policy distillation: the student writes, a teacher scores every token",
         ),
         12,
-        (
-            "reference = teacher",
-            "reward = 0",
-            "kl_coef = 1, kl_in = 'reward', k1",
-            "credit = 'token'",
-            "advantage = discounted_return(gamma=0)",
-        ),
-        ("REINFORCE", "PPO", "GRPO"),
     ),
     Method(
         "REINFORCE++",

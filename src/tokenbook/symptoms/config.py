@@ -786,6 +786,10 @@ def zoo() -> dict[str, dict[str, object]]:
         if row["loss"] == "corrected_clip_loss":
             row |= {"loss": "ppo_clip_loss", "engine_weight": "token_truncate"}
             row["engine_weight.cap"] = row.pop("loss.cap")
+        if row["loss"] == "masked_clip_loss":
+            row |= {"loss": "ppo_clip_loss", "engine_weight": "token_mask"}
+            row["engine_weight.cap"] = row.pop("loss.weight_high")
+            row["engine_weight.floor"] = row.pop("loss.weight_low")
         rows[algorithm.name] = row
     return rows
 

@@ -290,6 +290,42 @@ def leave_one_out(
     return advantages.to(torch.promote_types(rewards.dtype, torch.float32))
 
 
+def teacher_gap(
+    old_log_probs: PerToken, ref_log_probs: PerToken, mask: TokenMask
+) -> PerToken:
+    """On-policy distillation 同策略蒸馏的优势: a teacher reads what the student wrote.
+
+        A_t = log pi_teacher(y_t) - log pi_old(y_t)
+
+    The teacher stands where other algorithms have their reference. Its expectation over
+    y_t is minus the reverse KL at that place, and the policy gradient with it is the
+    gradient of that KL (2306.13649; the form with the sampled token: Lu 2025). No
+    verdict is looked at, and no token is credited with what came after it. Limit: a
+    teacher that agrees teaches nothing, A = 0.
+
+    Args:
+        old_log_probs: of the student when it wrote.
+        ref_log_probs: of the same tokens under the teacher.
+        mask: True where the student chose the token.
+
+    Returns:
+        Advantages, 0 where masked, without gradient.
+
+    Raises:
+        ValueError: shapes differ, not float, mask not bool.
+
+    Easy to break: differentiated as a loss, it has an expected gradient of 0, whoever
+    the teacher is.
+
+    >>> old, teacher = torch.tensor([[0.5, 0.8]]).log(), torch.tensor([[0.25, 0.8]])
+    >>> teacher_gap(old, teacher.log(), old < 0).round(decimals=4)
+    tensor([[-0.6931,  0.0000]])
+    """
+    old, teacher = floats(2, old_log_probs=old_log_probs, ref_log_probs=ref_log_probs)
+    mask = token_mask(mask, old)
+    return torch.where(mask, teacher - old, 0).detach()
+
+
 def plain_reward(rewards: PerSequence) -> PerSequence:
     """No baseline 无基线: the advantage is the reward itself (Williams 1992).
 

@@ -15,7 +15,7 @@ import sys
 import yaml
 
 from tokencredit.algorithm import Algorithm, named
-from tokencredit.weight.losses import dppo_loss
+from tokencredit.weight.losses import dppo_loss, masked_clip_loss
 
 TRIED = """\
 Tried on the CPU (make engines-verl): hydra composes it, its names resolve, loss and
@@ -43,8 +43,9 @@ def recipe(row: Algorithm | str) -> dict:
         "ppo_mini_batch_size": 128,  # prompts of an optimizer step
         "ppo_micro_batch_size_per_gpu": 8,  # responses of a forward pass
     }
+    theirs = "gae" if row.critic else "grpo" if row.taught else None
     judged = {
-        "adv_estimator": "gae" if row.critic else name_in_verl(row),
+        "adv_estimator": theirs or name_in_verl(row),
         "use_kl_in_reward": bool(row.kl_coef) and row.kl_in == "reward",
     }
     if row.aggregation == "seq-mean-token-sum-norm":
@@ -57,9 +58,13 @@ def recipe(row: Algorithm | str) -> dict:
         judged["kl_ctrl"] = {"kl_coef": row.kl_coef}
     if row.critic:
         judged |= {k: row.advantage.keywords[k] for k in ("gamma", "lam")}
+    loss = getattr(row.loss, "func", row.loss)
     if row.corrects:
         judged["rollout_correction"] = {"rollout_is": "token"}
-    if getattr(row.loss, "func", row.loss) is dppo_loss:  # from the sampler's
+    if loss is masked_clip_loss:  # a pair masks, a number would truncate
+        low, high = (row.loss.keywords[f"weight_{x}"] for x in ("low", "high"))
+        judged["rollout_correction"]["rollout_is_threshold"] = f"{low}_{high}"
+    if loss is dppo_loss:  # from the sampler's
         judged["rollout_correction"] = {"bypass_mode": True}
     made = {
         "defaults": ["ppo_trainer", "_self_"],
@@ -78,6 +83,15 @@ def recipe(row: Algorithm | str) -> dict:
         "algorithm": judged,
         "trainer": {"n_gpus_per_node": 8, "nnodes": 1},
     }
+    if row.taught:  # verl's own, without the reward of the task
+        made["distillation"] = {
+            "enabled": True,
+            "distillation_loss": {
+                "loss_mode": "k1",
+                "use_policy_gradient": True,
+                "use_task_rewards": False,
+            },
+        }
     if row.critic:
         made["critic"] = {
             "model": {"path": "${actor_rollout_ref.model.path}"},
@@ -97,6 +111,8 @@ def left_out(row: Algorithm | str) -> list[str]:
         lines.append("its length penalty; verl's is reward manager dapo")
     if row.clip_rule is not None:
         lines.append("several ranks or micro-batches: the clip range is the step's")
+    if row.taught:
+        lines.append("the teacher's model: name it in distillation.teacher_models")
     if row.critic and row.credit == "turn":
         lines.append("credit per turn: verl's critic judges tokens")
     return lines

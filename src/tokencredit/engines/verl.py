@@ -33,7 +33,7 @@ def bring(row: Algorithm | str):
     """Register an algorithm with verl 登记到 verl: its loss and, without a critic, A.
 
     An advantage with a critic is verl's own (`algorithm.adv_estimator=gae`): a
-    registered one is not given values.
+    registered one is not given values. Nor is it given a teacher's log-probs.
 
     Raises:
         ValueError: when verl calls the loss: weights for the sampler that the algorithm
@@ -92,7 +92,7 @@ def bring(row: Algorithm | str):
         )
         return total, {}
 
-    if row.critic:
+    if row.critic or row.taught:
         return
 
     @register_adv_est(name_in_verl(row))

@@ -65,9 +65,9 @@ def train(
         missing: a verdict that is NaN or None is refused, which ends the run; "leave
             out" leaves that response out of every mean, std and filter and learns
             nothing from it, as where a verifier may fail. Not for a game.
-        reference: the frozen policy of the KL penalty. None: the policy as it is now,
-            if the algorithm has a penalty; else there is none. With one, its distance
-            is measured, penalty or not.
+        reference: the frozen policy of the KL penalty, or the teacher of one that is
+            taught. None: the policy as it is now, if the algorithm has a penalty; else
+            there is none. With one, its distance is measured, penalty or not.
         engine: makes the sampler from a copy of the policy, as an inference engine
             that computes a little differently would. None: the policy samples itself.
         checkpoint: a file written every 10 iterations and at the end; an interrupted
@@ -87,9 +87,9 @@ def train(
         over those that have one.
 
     Raises:
-        ValueError: unknown algorithm (known ones are named), a critic that is missing,
-            a group algorithm with groups of one, a bad reward, a checkpoint of another
-            run.
+        ValueError: unknown algorithm (known ones are named), a critic or a teacher that
+            is missing, a group algorithm with groups of one, a bad reward, a checkpoint
+            of another run.
     """
     dials, algorithm = dials or Dials(), named(algorithm)
     check(algorithm, policy, dials)

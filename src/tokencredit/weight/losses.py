@@ -356,13 +356,82 @@ def corrected_clip_loss(
     >>> corrected_clip_loss(old, log_ratio, torch.ones(1, 2), old, sampler, live)
     tensor([[-2.0000, -0.5000]])
     """
+    log_ratio, advantages, gap = engine_inputs(
+        log_ratio, advantages, old_log_probs, sampler_log_probs, mask
+    )
+    weight = gap.exp()
+    if cap is not None:
+        weight = weight.clamp(max=number("cap", cap, open_low=True))
+    clip = {"clip_low": clip_low, "clip_high": clip_high}
+    return weight * ppo_clip_loss(log_probs, log_ratio, advantages, **clip)
+
+
+def engine_inputs(log_ratio, advantages, old_log_probs, sampler_log_probs, mask):
+    """Log-ratio, advantages and log w = log pi_old - log pi_sampler, 0 where masked."""
     both = {"old_log_probs": old_log_probs, "sampler_log_probs": sampler_log_probs}
     parts = floats(2, log_ratio=log_ratio, advantages=advantages, **both)
     mask = token_mask(mask, parts[0])
     log_ratio, advantages, old, sampler = (torch.where(mask, x, 0) for x in parts)
-    weight = (old - sampler).detach().exp()
-    if cap is not None:
-        weight = weight.clamp(max=number("cap", cap, open_low=True))
+    return log_ratio, advantages, (old - sampler).detach()
+
+
+def masked_clip_loss(
+    log_probs: PerToken,
+    log_ratio: PerToken,
+    advantages: PerToken,
+    old_log_probs: PerToken,
+    sampler_log_probs: PerToken,
+    mask: TokenMask,
+    *,
+    clip_low: float = 0.2,
+    clip_high: float = 0.2,
+    weight_low: float = 0.5,
+    weight_high: float = 5.0,
+) -> PerToken:
+    """PPO's clip, and tokens on which the engines disagree are dropped 掩码的训推修正.
+
+        loss = -w min(rho A, clip(rho) A)  if weight_low <= w <= weight_high, else 0,
+               w = pi_old / pi_sampler
+
+    Masked importance sampling (IcePop, Zhao et al. 2025; 2510.18855): the names are
+    those of `corrected_clip_loss`, which truncates w instead. A dropped token keeps its
+    place in every mean. Limit: sampler and trainer agree, w = 1, PPO.
+
+    Args:
+        log_probs: unused here; all policy losses are called alike.
+        log_ratio: log rho = log pi - log pi_old.
+        advantages: constants.
+        old_log_probs: the trainer's, before the update.
+        sampler_log_probs: the sampler's, as it reported them.
+        mask: True where the policy chose the token.
+        clip_low: as in `ppo_clip_loss`.
+        clip_high: as in `ppo_clip_loss`.
+        weight_low: least weight that is kept, in [0, 1].
+        weight_high: largest weight that is kept, 1 or more.
+
+    Returns:
+        Loss per token.
+
+    Raises:
+        ValueError: shapes differ, not float, clip_low outside [0, 1], clip_high < 0,
+            weight_low outside [0, 1], weight_high < 1.
+
+    Easy to break: taking rho, which the update moves, for w, which it does not. A
+    weight within `NEAR` of a bound is on it, and kept.
+
+    >>> log_ratio, live = torch.zeros(1, 3), torch.ones(1, 3) > 0
+    >>> old = torch.tensor([[0.9, 0.3, 0.1]]).log()
+    >>> sampler = torch.tensor([[0.3, 0.6, 0.6]]).log()
+    >>> masked_clip_loss(old, log_ratio, torch.ones(1, 3), old, sampler, live)
+    tensor([[-3.0000, -0.5000, -0.0000]])
+    """
+    log_ratio, advantages, gap = engine_inputs(
+        log_ratio, advantages, old_log_probs, sampler_log_probs, mask
+    )
+    low = number("weight_low", weight_low, 0, 1)
+    high = math.log(number("weight_high", weight_high, 1))
+    low = math.log(low) if low > 0 else -math.inf
+    weight = gap.exp().masked_fill((gap < low - NEAR) | (gap > high + NEAR), 0)
     clip = {"clip_low": clip_low, "clip_high": clip_high}
     return weight * ppo_clip_loss(log_probs, log_ratio, advantages, **clip)
 

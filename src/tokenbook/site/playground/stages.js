@@ -202,6 +202,16 @@ const LOSS = {
       }
     };
   }, { corrects: true }),
+  masked_clip_loss: part({ clip_low: 0.2, clip_high: 0.2, weight_low: 0.5, weight_high: 5 }, (k) => {
+    const slope = clipped(k);
+    const low = Math.log(k.weight_low) - NEAR, high = Math.log(k.weight_high) + NEAR;
+    return (b, tokens) => {
+      for (const j of tokens) {
+        const gap = b.old[j] - b.sampler[j], kept = gap >= low && gap <= high;
+        b.slope[j] = kept ? Math.exp(gap) * slope(b.ratio[j], b.advantages[j]) : 0;
+      }
+    };
+  }, { corrects: true }),
 };
 
 // A range for the loss, chosen at every step from all live tokens.

@@ -31,9 +31,9 @@ class RowTrainer(GRPOTrainer):
 
     Raises:
         ValueError: an algorithm that TRL's loss cannot express (a critic, a KL in the
-            reward, a correction of the sampler, a clip range chosen per step when the
-            step is cut into micro-batches or ranks); sampling by vLLM with TRL's
-            correction on, whose weights would be lost.
+            reward, a teacher, a correction of the sampler, a clip range chosen per step
+            when the step is cut into micro-batches or ranks); sampling by vLLM with
+            TRL's correction on, whose weights would be lost.
     """
 
     def __init__(self, *args, algorithm: Algorithm | str | None, **kwargs):
@@ -141,6 +141,7 @@ def refuse(algorithm: Algorithm):
     for part, there in {
         "a critic": algorithm.critic,
         "a KL in the reward": bool(algorithm.kl_coef) and algorithm.kl_in == "reward",
+        "a teacher": algorithm.taught,
         "a correction of the sampler": algorithm.corrects,
     }.items():
         if there:
