@@ -111,7 +111,7 @@ function icicleOf(set, task, q) {
     fillRect() { boxes.push(this.fillStyle); },
   };
   const canvas = { clientWidth: 1e3, clientHeight: 1e9, getContext: () => pen };
-  const names = ["ink", "up", "down", "paper", "line", "wash"];
+  const names = ["ink", "up", "alt", "down", "paper", "line", "wash"];
   const ink = Object.fromEntries(names.map((name) => [name, name]));
   const { prefixes, words } = run.tree, found = { leaves: {}, inner: [] };
   const last = icicle(canvas, run, q, (x) => x, ink);
@@ -128,9 +128,8 @@ function groupOf(set, task) {
   for (let seed = 1; seed < 9; seed++) {
     const run = new Run(grow(task), set, seed);
     run.step();
-    state.prompt = run.batch.prompt[0];
-    if (state.prompt) continue;
-    const drawn = group(run).match(/pg-score (\w+)">([^<]*)</g), b = run.batch;
+    if (run.batch.prompt[0]) continue;
+    const drawn = group(run, 0).match(/pg-score (\w+)">([^<]*)</g), b = run.batch;
     drawn.forEach((one, i) => {
       const [, look, text] = one.match(/pg-score (\w+)">([^<]*)</);
       const said = list(b.token.subarray(i * b.T, i * b.T + b.length[i]));

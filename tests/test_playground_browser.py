@@ -176,13 +176,25 @@ def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme,
         assert page.evaluate(wide) <= 0, story["id"]
 
 
+PLAYED = "document.querySelector('.pg-parted').innerText"
+
+
+def play(page, story: str, bet: str | None = None) -> None:
+    """Play a story to its end."""
+    page.click(f'[data-story="{story}"]')
+    page.select_option(".pg-speed select", "fast")
+    page.click(f'[data-bet="{bet}"]' if bet else ".pg-play")
+    page.wait_for_function(PLAYED, timeout=60_000)
+
+
 def test_a_story_plays_to_its_end_and_stops(opened):
     page = opened("#s=the-word-that-decides", still=False)
-    page.select_option(".pg-speed select", "fast")
+    play(page, "the-word-that-decides")
+    assert "▶" in page.inner_text(".pg-play")
+    page.click("[data-look] >> nth=-1")
     page.wait_for_function(
-        "document.querySelector('.pg-count b').innerText === '60 / 60'", timeout=60_000
+        "document.querySelector('.pg-count b').innerText === '60 / 60'"
     )
-    page.wait_for_function("document.querySelector('.pg-play').innerText.includes('▶')")
     assert "success: median A 0.9" in text_of(page)
 
 
@@ -237,7 +249,7 @@ def test_a_bad_address_falls_back_to_the_story_and_says_so(opened):
 
 def test_the_address_keeps_the_setting(opened):
     page = opened("#group-size&B.epochs=4&x=samples")
-    assert page.inner_text(".pg-head h2") == "Group size"
+    assert page.inner_text(".pg-stories [aria-current=true]") == "Group size"
     assert page.input_value(".pg-axis select") == "samples"
     turn(page, "aggregation", "A", 0)
     again = opened("#" + page.url.split("#")[1])
@@ -316,7 +328,10 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     )
     page.click(".pg-all")
     drawer, body = (page.locator(f".pg-{x}").bounding_box() for x in ("drawer", "body"))
-    assert body["x"] + body["width"] <= drawer["x"] and drawer["height"] < 844
+    assert drawer["x"] + drawer["width"] <= body["x"] and drawer["height"] < 844
+    assert not page.is_visible(".pg-stories")  # in whose place the dials stand
+    maps = page.locator('[data-icicle="B"]').bounding_box()
+    assert maps["x"] + maps["width"] <= 1440 and maps["y"] < 844
     for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
         drawn = canvas.evaluate("e => e.width / devicePixelRatio")
         assert drawn == pytest.approx(canvas.bounding_box()["width"], abs=1)
@@ -426,6 +441,201 @@ def test_the_page_weighs_at_most_48_kilobytes():
         assert len(gzip.compress(html.encode(), 9)) < 48_000
 
 
+# ---- looking back ----
+
+HALVES = """canvas => {
+  const { width, height } = canvas;
+  const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+  return [...data].reduce((sum, x, n) => (sum * 31 + x * (n % 97)) % 1000003, 0);
+}"""
+
+
+def drawn(page, css: str) -> int:
+    """A number for what a canvas shows."""
+    return page.locator(css).evaluate(HALVES)
+
+
+MAPS = [f'[data-icicle="{side}"]' for side in "AB"]
+GROUPS = "[...document.querySelectorAll('[data-group]')].map((e) => e.innerHTML)"
+
+
+def seek(page, n: int) -> None:
+    """Put the slider on an iteration, as a finger does."""
+    page.evaluate(
+        """n => {
+          const x = document.querySelector(".pg-scrub");
+          x.value = n;
+          x.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
+        n,
+    )
+    page.wait_for_timeout(150)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_slider_shows_every_picture_as_it_was(opened, width):
+    page = opened("#s=a-hole-in-the-reward", width=width)
+    was = []
+    for n in range(13):
+        if n in (0, 4, 9, 12):
+            was.append((n, [drawn(page, x) for x in MAPS], page.evaluate(GROUPS)))
+        page.click(".pg-step")
+    success = page.get_attribute('[data-chart="success"] canvas', "aria-label")
+    for n, maps, groups in reversed(was):
+        seek(page, n)
+        assert iterations(page) == n
+        assert [drawn(page, x) for x in MAPS] == maps
+        assert page.evaluate(GROUPS) == groups
+    page.click(".pg-step")  # the next one is recorded already
+    assert iterations(page) == 1
+    seek(page, 13)
+    assert page.get_attribute('[data-chart="success"] canvas', "aria-label") == success
+    seek(page, 200)  # what has not been trained cannot be looked at
+    assert iterations(page) == 13
+
+
+def test_play_goes_on_from_what_is_looked_at_with_the_same_numbers(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    for _ in range(6):
+        page.click(".pg-step")
+    end = [drawn(page, x) for x in MAPS]
+    seek(page, 2)
+    for _ in range(4):
+        page.click(".pg-step")
+    assert iterations(page) == 6 and [drawn(page, x) for x in MAPS] == end
+    seek(page, 2)
+    turn(page, "kl_coef", "A", 4)  # a dial goes on from the end, not from the past
+    assert iterations(page) == 6
+
+
+def test_a_run_comes_to_rest_where_its_sides_are_apart(opened):
+    page = opened("#s=clip-higher")
+    play(page, "clip-higher")
+    assert 10 < iterations(page) < 30, "A and B have met again at the end"
+    first, last, widest, end = page.eval_on_selector_all(
+        "[data-look]", "all => all.map((e) => Number(e.dataset.look))"
+    )
+    assert (iterations(page), end) == (widest, 60) and first < last
+    maps = [drawn(page, x) for x in MAPS]
+    page.click("[data-look] >> nth=-1")
+    page.wait_for_timeout(200)
+    assert iterations(page) == 60 and [drawn(page, x) for x in MAPS] != maps
+
+
+# ---- bets ----
+
+
+def test_the_bet_comes_before_the_ending_and_is_kept(opened):
+    page = opened("#s=the-word-that-decides")
+    told = next(x for x in playground.stories() if x["id"] == "the-word-that-decides")
+    assert told["watch"]["en"] not in page.inner_text(".pg-main")
+    assert not page.is_visible(".pg-why") and iterations(page) == 0
+    play(page, "the-word-that-decides", "B")
+    assert page.inner_text(".pg-watch") == told["watch"]["en"]
+    assert page.is_visible(".pg-why")
+    assert "Right in 1 of 1" in page.inner_text(".pg-bet")
+    play(page, "clip-higher", "A")
+    assert "it is B" in page.inner_text(".pg-bet")
+    assert "Right in 1 of 2" in page.inner_text(".pg-bet")
+    play(page, "clip-higher", "B")  # only the first bet on a story counts
+    assert "Right in 1 of 2" in page.inner_text(".pg-bet")
+
+
+def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
+    page = opened("#s=length-from-nowhere")
+    assert page.is_visible(".pg-bet")
+    page.click(".pg-all")
+    page.select_option("#pg-task", "trap")
+    turn(page, "algorithm", "A", 0)
+    title, text = page.inner_text(".pg-head h2"), page.inner_text(".pg-watch")
+    assert title == "Your run: REINFORCE against GRPO, on “the trap”"
+    assert "check check 7" in text and "weather" not in text
+    assert "Length from nowhere" in text  # the story that was left
+    assert not page.is_visible(".pg-bet") and not page.is_visible(".pg-why")
+    page.keyboard.press("Escape")
+    page.click('[data-story="length-from-nowhere"]')
+    assert page.inner_text(".pg-head h2") == "Length from nowhere"
+    page = opened("#s=a-hole-in-the-reward&B.kl_coef=0.3", lang="zh")
+    assert page.inner_text(".pg-head h2").endswith("β 0 对 Dr. GRPO，KL 系数 β 0.3")
+    page = opened("#s=a-hole-in-the-reward&x=samples")  # another axis is no other run
+    assert page.inner_text(".pg-head h2") == "A hole in the reward"
+
+
+def test_an_algorithm_that_brings_dials_along_is_one_dial(opened):
+    page = opened("#s=length-from-nowhere&A.algorithm=REINFORCE&task=trap")
+    assert page.locator(".pg-differs select").count() == 2
+    assert re.search(r"and \d more that follow", page.inner_text(".pg-differs"))
+    canvas = page.locator('[data-chart="length"] canvas').bounding_box()
+    assert canvas["y"] < 560
+    page.click(".pg-differs .pg-all")
+    assert page.is_visible(".pg-drawer")
+
+
+def test_escape_closes_the_dials_and_gives_the_focus_back(opened):
+    page = opened("#s=a-hole-in-the-reward")
+    page.click('[data-stage="reward"]')
+    page.focus('.pg-drawer [data-dial="kl_coef"][data-side="B"]')
+    page.keyboard.press("Escape")
+    assert not page.is_visible(".pg-drawer") and page.is_visible(".pg-stories")
+    assert page.evaluate("document.activeElement.dataset.stage") == "reward"
+
+
+def test_the_story_of_the_baseline_opens_with_batches_of_its_start(opened):
+    page = opened("#s=why-a-baseline")
+    frozen = drawn(page, "[data-chart=cosine] canvas")
+    assert iterations(page) == 0
+    page.click(".pg-reset")
+    assert drawn(page, "[data-chart=cosine] canvas") != frozen
+    page.click(".pg-freeze")
+    assert drawn(page, "[data-chart=cosine] canvas") == frozen
+
+
+WORDS = """() => {
+  const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
+  window.words = [];
+  pen.fillText = function (text, x, y) {
+    const wide = this.measureText(text).width;
+    const { parentNode, clientWidth } = this.canvas;
+    if (/^[AB] /.test(text))
+      words.push([parentNode.dataset.chart, text, x, wide, clientWidth]);
+    fillText.call(this, text, x, y);
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_value_stands_right_of_the_last_iteration_and_inside_its_plot(opened, width):
+    page = opened("#s=a-hole-in-the-reward", width=width)
+    for _ in range(3):
+        page.click(".pg-step")
+    page.evaluate(WORDS)
+    page.evaluate("location.hash = '#s=the-word-that-decides'")
+    page.select_option(".pg-speed select", "fast")
+    page.click(".pg-play")
+    page.wait_for_function(PLAYED, timeout=60_000)
+    page.evaluate("words.length = 0")
+    page.evaluate("document.querySelector('[data-look]:last-of-type').click()")
+    page.wait_for_timeout(300)
+    told = page.evaluate("words")
+    assert {name for name, *_ in told} >= {"success", "entropy"}
+    for name, text, x, wide, room in told:
+        assert x + wide <= room, (name, text)
+
+
+def test_the_link_and_the_picture_stand_beside_play(opened):
+    page = opened("#s=clip-higher")
+    play_, link, picture = (
+        page.locator(css).bounding_box()
+        for css in (".pg-play", ".pg-link", ".pg-picture")
+    )
+    assert 0 < link["y"] - play_["y"] < 60 and link["y"] == picture["y"]
+    page.click(".pg-step")
+    with page.expect_download() as download:  # a page from a file has no clipboard
+        page.click(".pg-picture")
+    assert download.value.suggested_filename == "clip-higher.png"
+    assert "Saved" in page.inner_text(".pg-copied")
+
+
 # ---- paint the checker ----
 
 HOLES, FAR = (level["id"] for level in playground.levels()[:2])
@@ -438,7 +648,7 @@ SHARE = """(canvas, name) => {
   const want = getComputedStyle(probe).color.match(/[0-9]+/g).map(Number);
   probe.remove();
   const { width, height } = canvas;
-  const x = width - 3, data = canvas.getContext("2d").getImageData(x, 0, 1, height).data;
+  const { data } = canvas.getContext("2d").getImageData(width - 3, 0, 1, height);
   let same = 0;
   for (let y = 0; y < height; y++)
     same += want.every((c, n) => Math.abs(c - data[4 * y + n]) < 3);

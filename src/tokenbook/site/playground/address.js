@@ -15,6 +15,11 @@ function writeHash(state, story, rows) {
   return "#" + parts.join("&");
 }
 
+// Whether more than the axis, the number of sides or the strokes differs from the story.
+const isTurned = (state, story, rows) =>
+  writeHash({ ...state, axis: story.axis ?? "iterations", two: true, strokes: [] }, story, rows)
+    !== `#s=${story.id}`;
+
 // The state that an address names. What is not known or not allowed is left as the story
 // has it, and named in `wrong`.
 function readHash(hash, stories, rows, tasks) {

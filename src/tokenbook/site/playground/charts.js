@@ -10,7 +10,7 @@ const LINES = {
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
-  const names = ["ink", "old", "up", "down", "mark", "paper", "muted", "line", "wash"];
+  const names = ["ink", "old", "up", "down", "alt", "mark", "paper", "muted", "line", "wash"];
   const value = (name) => style.getPropertyValue(`--tc-${name}`).trim();
   return Object.fromEntries(names.map((name) => [name, value(name)]));
 }
@@ -43,11 +43,15 @@ function nice(x) {
 }
 
 // Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
-// and text what the line is called.
-function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
+// and text what the line is called. `look` is the iteration whose values are told, `from`
+// the one from which on the sides are apart. Right of the last iteration there is room for words.
+function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
-  const left = 34, right = 8, top = 8, bottom = 18, W = w - left - right, H = h - top - bottom;
+  pen.font = `600 12px ${FONT}`;
+  const words = sides.map(({ name, text = name }) => pen.measureText(`${text} −0.00`).width);
+  const left = 34, right = Math.max(...words) + 12, top = 8, bottom = 18;
+  const W = w - left - right, H = h - top - bottom;
   let high = max ?? least;
   if (max === undefined)
     for (const y of sides.flatMap(({ lines }) => lines).flat()) if (y > high) high = y;
@@ -63,7 +67,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
   pen.textAlign = "right";
   for (const y of [min, (min + high) / 2, high]) {
     const at = Math.round(Y(y)) + 0.5;
-    stroke(pen, [[left, at], [left + W, at]]);
+    stroke(pen, [[left, at], [w, at]]);
     pen.fillText(String(+y.toPrecision(2)).replace("-", "−"), left - 6, at);
   }
   pen.textBaseline = "alphabetic";
@@ -73,6 +77,12 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
   pen.fillText(end.toLocaleString("en").replace(/,/g, "\u202f"), left + W, h - 4);
   pen.setLineDash([2, 3]);
   for (const mark of marks) stroke(pen, [[X(mark), top], [X(mark), top + H]]);
+  pen.setLineDash([]);
+  if (from !== undefined) {
+    pen.strokeStyle = ink.mark;
+    pen.lineWidth = 2;
+    stroke(pen, [[X(from), top], [X(from), top + H]]);
+  }
 
   const ends = [];
   for (const { name, lines, at, text = name } of sides) {
@@ -89,8 +99,8 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
       pen.stroke();
     };
     pen.lineJoin = "round";
-    pen.setLineDash([]);
-    pen.strokeStyle = ink[style.colour];
+    pen.setLineDash(style.dash.map((x) => x / 2));
+    pen.strokeStyle = pen.fillStyle = ink[style.colour];
     pen.lineWidth = 1;
     pen.globalAlpha = style.thin;
     lines.forEach((line, i) => draw(line, at && at[i]));
@@ -100,23 +110,34 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks }, ink) {
     const { xs, ys } = middleOf(lines, at);
     draw(ys, xs);
     pen.setLineDash([]);
-    let k = ys.length - 1;
-    while (k >= 0 && ys[k] !== ys[k]) k--;
-    if (k >= 0) ends.push({ name, text: `${text} ${show(ys[k])}`, x: X(xs ? xs[k] : k), y: Y(ys[k]) });
+    let k = Math.min(look ?? Infinity, ...lines.map((line) => line.length - 1));
+    const value = () => common(lines.map((line) => line[k]));
+    while (k >= 0 && value() !== value()) k--;
+    if (k < 0) continue;
+    const x = X(at ? median(at.map((places) => places[k])) : k);
+    pen.lineWidth = 1;
+    for (const line of lines) { // a dot for each seed
+      pen.beginPath();
+      pen.arc(x, Y(line[k]), 2, 0, 7);
+      pen[style.dash.length ? "stroke" : "fill"]();
+    }
+    ends.push({ name, text: `${text} ${show(value())}`, x, y: Y(value()) });
   }
-  label(pen, ends, { low: top + 7, high: top + H - 7, right: w }, ink);
+  if (look !== undefined && ends.length) {
+    pen.strokeStyle = ink.ink;
+    pen.lineWidth = 1;
+    for (const { x } of ends) stroke(pen, [[x, top], [x, top + H]]);
+  }
+  label(pen, ends, { low: top + 7, high: top + H - 7 }, ink);
 }
 
-// Where the lines end: a dot (A's is hollow), the side and its last value; beside the dot,
-// and where the plot ends there, above and below the lines.
-function label(pen, ends, { low, high, right }, ink) {
-  if (!ends.length) return;
-  const [one, two] = ends, middle = two && Math.min(high, Math.max(low, (one.y + two.y) / 2));
-  const close = two && Math.abs(two.y - one.y) < 14; // A then stands above B, whatever leads
-  const upper = two && !close && two.y < one.y ? two : one;
-  const under = Math.min(high, Math.max((two ? one.y + two.y - upper.y : -Infinity) + 12, low + 14));
-  const over = Math.max(low, Math.min(upper.y - 12, under - 14));
+// Beside where the lines end or are looked at: a dot (A's is hollow), the name and the value.
+function label(pen, ends, { low, high }, ink) {
+  const [one, two] = ends, close = two && Math.abs(two.y - one.y) < 14;
+  const middle = two && Math.min(high - 7, Math.max(low + 7, (one.y + two.y) / 2));
+  const first = close && two.y < one.y - 0.5 ? 1 : 0; // which of two close ones stands above
   pen.textBaseline = "middle";
+  pen.textAlign = "left";
   pen.font = `600 12px ${FONT}`;
   ends.forEach((end, n) => {
     const { name, x, y, text } = end, hollow = name === "A", colour = ink[LINES[name].colour];
@@ -124,17 +145,15 @@ function label(pen, ends, { low, high, right }, ink) {
     pen.strokeStyle = colour;
     pen.fillStyle = hollow ? ink.paper : colour;
     pen.beginPath();
-    pen.arc(x, y, 3, 0, 7);
+    pen.arc(x, y, 3.5, 0, 7);
     pen.fill();
     pen.stroke();
-    const beside = x + 7 + pen.measureText(text).width < right;
-    const at = beside ? (close ? middle + 14 * n - 7 : y) : end === upper ? over : Math.max(under, over + 14);
-    pen.textAlign = beside ? "left" : "right";
+    const at = close ? middle + (n === first ? -7 : 7) : Math.min(high, Math.max(low, y));
     pen.strokeStyle = ink.paper;
     pen.lineWidth = 4; // a line behind the words is interrupted
-    pen.strokeText(text, beside ? x + 7 : right, at);
+    pen.strokeText(text, x + 8, at);
     pen.fillStyle = colour;
-    pen.fillText(text, beside ? x + 7 : right, at);
+    pen.fillText(text, x + 8, at);
   });
 }
 
@@ -162,11 +181,20 @@ function middleOf(lines, at) {
   return { xs, ys };
 }
 
+// What a right response earns, and with it what any response is: right; paid less than a
+// right one; paid as much, but wrong; or nothing.
+const earned = ({ right, paid }, q) => Math.max(0, ...paid[q].filter((_, k) => right[q][k]));
+function kindOf({ right, paid }, q, k, earns) {
+  if (right[q][k]) return "up";
+  if (!(paid[q][k] > 0)) return "line";
+  return paid[q][k] < earns ? "alt" : "down";
+}
+
 // Every response to prompt q: a column for each word, heights are probabilities.
 // Returns the leaves, for whoever points at one.
 function icicle(canvas, { tree, now }, q, word, ink) {
-  const { pen, w, h } = surface(canvas), { V, S, T, child, paid, right } = tree;
-  const column = w / T, leaves = [];
+  const { pen, w, h } = surface(canvas), { V, S, T, child } = tree;
+  const column = w / T, leaves = [], earns = earned(tree, q);
   const box = (text, x, y, width, height, fill, colour) => {
     pen.fillStyle = fill;
     pen.fillRect(x, y, width, Math.max(height - (height > 3 ? 1 : 0), 0.3));
@@ -183,7 +211,7 @@ function icicle(canvas, { tree, now }, q, word, ink) {
       if (next === NO_WORD) continue;
       const size = height * now.p[(q * S + s) * V + a], text = word(tree.words[a]);
       if (size > 0.3 && next === CLOSED) {
-        const fill = right[q][k] ? ink.up : paid[q][k] > 0 ? ink.down : ink.line;
+        const fill = ink[kindOf(tree, q, k, earns)];
         box(text, x, y, w - x - 1, size, fill, fill === ink.line ? ink.ink : ink.paper);
         leaves.push({ x, y, size, s, a, chance: size / h });
       } else if (size > 0.3) {
@@ -208,6 +236,8 @@ function histogram(canvas, sides, ink) {
   pen.font = `11px ${FONT}`;
   pen.textBaseline = "alphabetic";
   pen.fillStyle = ink.muted;
+  pen.lineWidth = 1;
+  pen.lineJoin = "round"; // as the curves leave it
   for (const x of [-1, 0, 1]) {
     pen.textAlign = ["left", "center", "right"][x + 1];
     pen.fillText(String(x).replace("-", "−"), X(x), h - 4);

@@ -6,6 +6,8 @@ const trees = {}; // by task, grown once
 let state; // story, task, prompt, two sides?, x axis, and the setting of each side
 let runs, history; // per side: a run for each seed; per metric a line for each seed
 let iterations = 0, marks = []; // where dials were turned
+let at = 0, film; // the iteration that is shown; per side what seed 1 was at each
+const FILM = 2000; // iterations that are kept
 let seeds = 8, frozen = null; // cosines of resampled batches, if asked for
 let ink, leaves = {}; // colours; what stands where in the icicles
 
@@ -21,21 +23,35 @@ function begin() {
   const tree = levelNow() ? painted(whole, state.strokes) : whole;
   runs = {};
   history = {};
-  iterations = 0;
+  film = {};
+  iterations = at = 0;
   marks = [];
-  frozen = null;
+  frozen = apart = null;
   for (const side of sides()) {
     const set = settingNow(side);
     runs[side] = Array.from({ length: seeds }, (_, n) => new Run(tree, set, n + 1));
     history[side] = {};
     for (const name of ["drawn", ...Object.keys(METRICS)])
       history[side][name] = runs[side].map(() => []);
+    film[side] = [shot(runs[side][0])];
   }
   state.prompt = Math.min(storyNow().prompt ?? 0, tree.P - 1);
+  jobs = rhythm();
 }
 
+// What the pictures need of a run: its policy, and its last group for each prompt.
+const shot = (run) => ({
+  p: Float32Array.from(run.now.p),
+  groups: Array.from({ length: run.tree.P }, (_, q) => group(run, q)),
+});
+
+// The next iteration: recorded already, or trained.
 function advance() {
-  for (const side of sides()) runs[side].forEach((run, n) => follow(run, history[side], n));
+  if (at++ < iterations) return;
+  for (const side of sides()) {
+    runs[side].forEach((run, n) => follow(run, history[side], n));
+    if (iterations < FILM) film[side].push(shot(runs[side][0]));
+  }
   iterations++;
   frozen = null;
 }
@@ -60,6 +76,8 @@ function turned(name, side, value) {
   turn(state.set[side], name, value, ROWS);
   if (!iterations || DIALS[name]?.again) begin();
   else if (runs[side]) {
+    at = iterations;
+    apart = null;
     const set = settingNow(side);
     for (const run of runs[side]) run.turn(set);
     marks.push(iterations);
@@ -94,19 +112,35 @@ function chart(figure) {
   }));
   const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
   const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
-  curves(canvas, lines, { ...METRICS[name], end, marks: samples ? [] : marks }, ink);
+  const from = name === storyNow().charts[0] ? apart?.from : undefined;
+  const here = samples ? { marks: [], look: looked() } : { marks, look: looked(), from };
+  curves(canvas, lines, { ...METRICS[name], end, ...here }, ink);
 }
+
+// The iteration that is looked at, if it is not the last.
+const looked = () => (at < iterations ? at : undefined);
+const shown = (side) => film[side][at] ?? shot(runs[side][0]);
 
 function tree(side) {
   const canvas = $(`[data-icicle=${side}]`), say = (letter) => word("say", letter);
-  leaves[side] = icicle(canvas, runs[side][0], state.prompt, say, ink);
+  const seen = { tree: runs[side][0].tree, now: shown(side) };
+  leaves[side] = icicle(canvas, seen, state.prompt, say, ink);
 }
 
-const chips = (side) => ($(`[data-group=${side}]`).innerHTML = group(runs[side][0]));
-const count = () =>
-  ($(".pg-count b").textContent = `${iterations} / ${Math.max(storyNow().iterations, iterations)}`);
+const chips = (side) =>
+  ($(`[data-group=${side}]`).innerHTML = shown(side).groups[state.prompt]);
+
+function count() {
+  const end = Math.max(storyNow().iterations, iterations), scrub = $(".pg-scrub");
+  $(".pg-count b").textContent = `${at} / ${end}`;
+  scrub.max = end;
+  scrub.value = at;
+  scrub.style.setProperty("--p", at / end);
+  scrub.style.setProperty("--q", iterations / end);
+}
 
 function draw() {
+  due = 0;
   $$("[data-chart]").forEach(chart);
   if (levelNow()) {
     levelChart();
@@ -115,6 +149,7 @@ function draw() {
   sides().forEach(tree);
   sides().forEach(chips);
   count();
+  parted();
   describe();
   const failed = sides().flatMap((side) => runs[side]).filter((run) => run.failed).length;
   if (failed) note(`${failed} ${ui("failed")}`);
@@ -142,6 +177,30 @@ function rhythm() {
   return jobs.map((job) => ({ ...job, last: 0 }));
 }
 
+// Look at another iteration of the recorded run: a few milliseconds of pictures a frame.
+let due = 0;
+
+function look(n) {
+  if (playing) stop();
+  at = Math.max(0, Math.min(iterations, Math.round(n)));
+  count();
+  if (!due) requestAnimationFrame(settle);
+  due = performance.now();
+}
+
+function settle() {
+  const start = performance.now();
+  for (const job of jobs) {
+    if (job.last >= due || (job.box && !inView.has(job.box))) continue;
+    job.run();
+    job.last = performance.now();
+    if (job.last - start > 5) break;
+  }
+  if (due && jobs.some((job) => job.last < due && (!job.box || inView.has(job.box))))
+    requestAnimationFrame(settle);
+  else if (due) draw(); // also what is out of view, and the words
+}
+
 function paint(now) {
   const start = performance.now(), slower = pace > 25 ? 2 : 1;
   jobs.sort((one, two) => one.last - two.last);
@@ -166,26 +225,38 @@ function frame(now) {
   before = now;
   pace = 0.9 * pace + 0.1 * passed;
   owed = Math.min(owed + (passed / 1000) * SPEEDS[$(".pg-speed select").value], 12);
-  for (; owed >= 1 && iterations < end && performance.now() - start < budget; owed--) advance();
+  for (; owed >= 1 && at < end && performance.now() - start < budget; owed--) advance();
   paint(now);
   if (pace > 28 && seeds === 8 && iterations > 20) fewer();
-  if (iterations >= end) stop();
+  if (at >= end) finish();
   else requestAnimationFrame(frame);
 }
 
 function play() {
   if (playing) return;
-  beyond = iterations >= storyNow().iterations;
+  beyond = at >= storyNow().iterations;
   playing = true;
-  jobs = rhythm();
+  showWatch();
   before = performance.now();
   owed = 1;
   playButton();
   requestAnimationFrame(frame);
 }
 
+// The first time that a story has come to its end it rests where A and B are
+// furthest apart, if they have met again.
+function finish() {
+  if (!apart && state.two) {
+    apart = partingOf(history, storyNow().charts[0]);
+    at = apart.rest;
+    settleBet();
+  }
+  stop();
+}
+
 function stop() {
   playing = false;
+  showWatch();
   playButton();
   draw();
 }
@@ -205,20 +276,23 @@ function fewer() {
 
 function freeze() {
   if (playing) stop();
+  at = iterations;
   frozen = sides().map((side) => ({ name: side, values: runs[side][0].resample(200) }));
-  draw();
 }
 
 // Begin what an address names: a story, perhaps with dials turned.
 function start(hash) {
   const { state: named, wrong } = readHash(hash, STORIES, ROWS, TASKS);
   state = named;
+  bet = null;
   begin();
+  if (storyNow().frozen) freeze();
   sync();
   note(wrong.length ? ui("bad_link") + wrong.join(", ") : "");
   beyond = false;
-  if (playing) jobs = rhythm();
-  else if (!calm.matches && !levelNow()) play();
+  playing = false;
+  playButton();
+  if (!calm.matches && !levelNow() && !askable()) play();
 }
 
 // ---- sharing ----
@@ -239,9 +313,55 @@ async function copy(text) {
   $(".pg-copied").textContent = ui(done ? "copied" : "not_copied");
 }
 
+// The maps of both sides over the first large chart, with title and link, to the clipboard;
+// where that is not allowed, as a file.
+async function copyPicture() {
+  const canvas = picture(), name = `${state.story}.png`;
+  const blob = await new Promise((done) => canvas.toBlob(done));
+  let how = "copied";
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]);
+  } catch {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    how = "saved";
+  }
+  $(".pg-copied").textContent = ui(how);
+}
+
+function picture() {
+  const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  const parts = sides().map((side) => $(`[data-icicle=${side}]`));
+  const [big] = levelNow() ? $$("[data-level] canvas") : $$(".pg-big:not(.pg-silent) canvas");
+  canvas.width = 1200;
+  canvas.height = 900;
+  pen.fillStyle = ink.paper;
+  pen.fillRect(0, 0, 1200, 900);
+  pen.fillStyle = ink.ink;
+  pen.font = `680 34px ${FONT}`;
+  pen.fillText($(".pg-head h2").textContent, 40, 64, 1120);
+  pen.font = `22px ${FONT}`;
+  const wide = (1120 - 40 * (parts.length - 1)) / parts.length;
+  parts.forEach((map, n) => {
+    const x = 40 + n * (wide + 40), shows = `${ui("iteration")} ${at}`;
+    pen.fillText(levelNow() ? shows : `${sides()[n]} · ${shows}`, x, 112);
+    pen.drawImage(map, x, 126, wide, 360);
+  });
+  pen.fillText((big.parentNode.querySelector("figcaption") ?? big).textContent, 40, 530, 1120);
+  pen.drawImage(big, 40, 544, 1120, Math.min(290, 1120 * big.height / big.width));
+  pen.fillStyle = ink.muted;
+  pen.font = `18px ${FONT}`;
+  pen.fillText(location.href, 40, 876, 1120);
+  return canvas;
+}
+
 // ---- listening ----
 
 const CLICKS = {
+  "[data-look]": ({ look: n }) => look(n),
+  "[data-bet]": ({ bet: side }) => { bet = side; play(); },
   "[data-cell]": ({ cell }) => stroked(cell),
   "[data-stroke]": ({ stroke }) =>
     repaint(state.strokes.filter((_, n) => n !== Number(stroke))),
@@ -250,12 +370,13 @@ const CLICKS = {
   "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
-  ".pg-close": () => open(STAGES, false),
+  ".pg-close": closeDials,
   ".pg-play": () => (playing ? stop() : play()),
-  ".pg-step": () => { playing = false; advance(); playButton(); draw(); },
-  ".pg-reset": () => { begin(); beyond = false; sync(); },
-  ".pg-freeze": freeze,
+  ".pg-step": () => { playing = false; advance(); sync(); },
+  ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
+  ".pg-freeze": () => { freeze(); draw(); },
   ".pg-link": () => copy(location.href),
+  ".pg-picture": copyPicture,
   ".pg-python": ({ side }) => copy(code(side)),
 };
 
@@ -268,6 +389,7 @@ function clicked({ target }) {
 function changed({ target }) {
   const { dial, side } = target.dataset;
   if (dial) turned(dial, side, chosen(target));
+  else if (target.matches(".pg-scrub")) look(target.value);
   else if (target.matches(".pg-tales")) start(`#s=${target.value}`);
   else if (target.name === "pg-sides") draw();
   else if (target.name === "pg-brush") brush = Number(target.value);
@@ -290,8 +412,16 @@ function open(stages, wanted) {
     $(`[data-stage=${stage}]`).setAttribute("aria-expanded", wanted);
   }
   $(".pg-drawer").hidden = $$(".pg-stage").every((box) => box.hidden);
-  $(".pg-all").setAttribute("aria-expanded", $$(".pg-stage").every((box) => !box.hidden));
+  const all = $$(".pg-stage").every((box) => !box.hidden);
+  for (const button of $$(".pg-all")) button.setAttribute("aria-expanded", all);
   draw(); // the curves may have less room beside the dials
+}
+
+function closeDials() {
+  const inside = $(".pg-drawer").contains(document.activeElement);
+  const opener = $('[data-stage][aria-expanded="true"]');
+  open(STAGES, false);
+  if (inside) opener.focus();
 }
 
 // Say which response the pointer is on.
@@ -304,6 +434,7 @@ function pointed({ target, offsetX: x, offsetY: y }) {
 
 function pressed(event) {
   const cell = event.target.closest("[data-cell]"), pay = Number(event.key);
+  if (event.key === "Escape" && !$(".pg-drawer").hidden) closeDials();
   if (!cell) return;
   if (event.key.trim() && BRUSHES.includes(pay)) {
     brush = pay;
@@ -311,14 +442,14 @@ function pressed(event) {
   } else if (walked(cell, event.key)) event.preventDefault();
 }
 
-function look() { // other colours
+function recolour() {
   ink = colours();
   if (runs) draw();
 }
 
 function printing(on) {
   document.documentElement.classList.toggle("pg-printing", on);
-  look();
+  recolour();
 }
 
 function listen() {
@@ -344,8 +475,8 @@ function listen() {
   addEventListener("beforeprint", () => printing(true));
   addEventListener("afterprint", () => printing(false));
   document.addEventListener("visibilitychange", () => { before = performance.now(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", look);
-  new MutationObserver(look)
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  new MutationObserver(recolour)
     .observe(document.documentElement, { attributeFilter: ["data-theme"] });
   for (const box of $$("[data-chart], [data-level], [data-icicle], [data-group]")) watch.observe(box);
 }
@@ -355,6 +486,6 @@ if (innerWidth > 992 && innerWidth < 1600)
   document.getElementById("pst-primary-sidebar")?.classList.add("pst-sidebar-hidden");
 build();
 $(".pg-speed select").value = "normal";
-look();
+recolour();
 listen();
 start(location.hash);

@@ -4,8 +4,8 @@ The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
 ``tokencredit.world.words``. An algorithm with a part that ``stages.js``
 does not have is left out; the build names both. Stories and words are YAML.
 
-    python -m tokenbook.site.playground.page   measure the stories and the painted
-                                               checkers anew (measured.json, painted.json)
+    python -m tokenbook.site.playground.page   measure stories and painted checkers
+                                               anew (measured.json, painted.json)
 """
 
 import functools
@@ -34,7 +34,7 @@ from tokencredit.world.words import WORDS
 
 FOLDER = Path(__file__).parent
 ENGINE = ("tree", "brush", "stages", "engine", "dials", "address", "python")
-SCRIPTS = (*ENGINE, "charts", "view", "sheet", "page")
+SCRIPTS = (*ENGINE, "charts", "view", "apart", "sheet", "page")
 TITLE_FIELDS = ("paper", "url", "parent", "sources")
 SEEDS = 8
 EVERY = 20  # iterations between two numbers of a painted checker's run

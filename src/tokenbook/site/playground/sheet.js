@@ -16,7 +16,7 @@ const sheetBox = () => `<section class="pg-paint">
 const satisfiedBox = () => `<section class="pg-satisfied">
   <p class="pg-verdict" role="status"></p>
   ${each(WHO, (who) => `<p class="pg-meter pg-${who}"><span>${ui(who)}</span><i></i><output></output></p>`)}
-  <figure class="pg-chart" data-level><figcaption>${ui("satisfied")}</figcaption>
+  <figure class="pg-curve" data-level><figcaption>${ui("satisfied")}</figcaption>
     <canvas role="img"></canvas></figure></section>`;
 
 // What a beginning is called, and every response that has it.
@@ -45,10 +45,10 @@ function spreadSheet() {
 
 // The leaves of a beginning: what they are paid, and whether people want them.
 function leavesOf(tree, at) {
-  const found = [];
+  const found = [], earns = earned(tree, 0);
   for (let k = 0; k < tree.child.length; k++)
     if (tree.child[k] === CLOSED && begins(textOf(tree, k), { at }))
-      found.push({ pay: tree.paid[0][k], right: tree.right[0][k] });
+      found.push({ pay: tree.paid[0][k], kind: kindOf(tree, 0, k, earns) });
   return found;
 }
 
@@ -62,10 +62,11 @@ function showSheet() {
     spreadSheet();
   }
   for (const cell of $$("[data-cell]")) {
-    const { cell: at } = cell.dataset, own = leavesOf(tree, at), { pay, right } = own[0];
+    const { cell: at } = cell.dataset, own = leavesOf(tree, at), { pay, kind } = own[0];
+    const right = kind === "up";
     if (cell.matches(".pg-leaf")) {
       cell.dataset.pay = pay;
-      cell.classList.toggle("pg-wanted", right > 0);
+      cell.dataset.kind = kind;
       cell.querySelector("b").textContent = pay;
       cell.querySelector("i").textContent = right ? "♥" : "";
       cell.ariaLabel = `${calling(at)}: ${ui("pays")} ${pay}${right ? `, ${ui("wanted")}` : ""}`;
@@ -123,15 +124,16 @@ function satisfied() {
 }
 
 function meters() {
-  const { people, checker } = satisfied(), top = highest(runs.A[0].tree), n = iterations - 1;
-  const at = n < 0
-    ? { people: runs.A[0].seen.success, checker: runs.A[0].seen.reward / top }
+  const { people, checker } = satisfied(), { tree, seen } = runs.A[0];
+  const top = highest(tree), n = Math.min(at, iterations - 1);
+  const now = n < 0
+    ? { people: seen.success, checker: seen.reward / top }
     : { people: median(people[n]), checker: median(checker[n]) };
   for (const who of WHO) {
-    $(`.pg-${who} output`).textContent = show(at[who]);
-    $(`.pg-${who} i`).style.setProperty("--p", at[who] || 0);
+    $(`.pg-${who} output`).textContent = show(now[who]);
+    $(`.pg-${who} i`).style.setProperty("--p", now[who] || 0);
   }
-  return at;
+  return now;
 }
 
 // The verdict, once the level has been played.
@@ -146,12 +148,12 @@ function judge() {
 
 function levelChart() {
   const canvas = $("[data-level] canvas"), turned = (all) =>
-    runs.A.map((_, seed) => all.map((at) => at[seed]));
+    runs.A.map((_, seed) => all.map((each) => each[seed]));
   const both = satisfied(), lines = WHO.map((who) => ({
     name: who, text: ui(who), lines: turned(both[who]), at: null,
   }));
   const end = Math.max(levelNow().iterations, iterations);
-  curves(canvas, lines, { min: 0, max: 1, end, marks }, ink);
-  const at = meters();
-  canvas.ariaLabel = `${ui("satisfied")}: ${WHO.map((who) => `${ui(who)} ${show(at[who])}`).join(", ")}`;
+  curves(canvas, lines, { min: 0, max: 1, end, marks, look: looked() }, ink);
+  const now = meters();
+  canvas.ariaLabel = `${ui("satisfied")}: ${WHO.map((who) => `${ui(who)} ${show(now[who])}`).join(", ")}`;
 }

@@ -103,14 +103,11 @@ function build() {
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
-    <div><h2></h2><p class="pg-watch"></p></div><div class="pg-differs"></div>
+    <div><h2></h2><p class="pg-watch"></p><div class="pg-bet" hidden></div></div><div class="pg-differs"></div>
   </div>
   <div class="pg-thread">
     <ol>${each(STAGES, stageButton)}</ol>
     <button class="pg-all" aria-expanded="false">${ui("all_dials")}</button>
-  </div>
-  <div class="pg-drawer" hidden>
-    <button class="pg-close" aria-label="${ui("close")}">×</button>${each(STAGES, stageBox)}
   </div>
   <div class="pg-bar">
     <button class="pg-play"></button>
@@ -118,7 +115,14 @@ function build() {
     <button class="pg-reset">${ui("reset")}</button>
     <label class="pg-speed"><span>${ui("speed")}</span>
       <select aria-label="${ui("speed")}">${each(Object.keys(SPEEDS), (name) => option(name, ui(name)))}</select></label>
+    <input type="range" class="pg-scrub" min="0" value="0" aria-label="${ui("scrub")}">
     <span class="pg-count"><span>${ui("iteration")}</span> <b></b></span>
+  </div>
+  <div class="pg-send">
+    <button class="pg-link">${ui("copy_link")}</button>
+    <button class="pg-picture">${ui("copy_picture")}</button>
+    <span class="pg-copied" role="status"></span>
+    <details class="pg-why"><summary>${ui("why")}</summary><p></p></details>
     <label class="pg-axis"><span>${ui("axis")}</span>
       <select>${each(["iterations", "samples"], (name) => option(name, ui(name)))}</select></label>
     <label class="pg-two"><input type="checkbox"> ${ui("two")}</label>
@@ -126,14 +130,10 @@ function build() {
   <div class="pg-body">
     <div>
       ${sheetBox()}
-      <div class="pg-charts"><p class="pg-do">${ui("parting")}</p>
+      <div class="pg-charts"><div class="pg-do"><p>${ui("parting")}</p><p class="pg-parted"></p></div>
         <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
       <p class="pg-cap pg-seeds">${ui("seeds")}</p>
-      <details class="pg-why"><summary>${ui("why")}</summary><p></p></details>
-      <div class="pg-share">
-        <button class="pg-link">${ui("copy_link")}</button>${each(BOTH, python)}
-        <span class="pg-copied" role="status"></span>
-      </div>
+      <div class="pg-share">${each(BOTH, python)}</div>
       <div class="pg-code" hidden><p class="pg-cap"></p><pre tabindex="0"></pre></div>
     </div>
     <div>
@@ -142,17 +142,40 @@ function build() {
       <h3>${ui("icicle")}</h3>
       <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}</p>
       ${sidesBox()}
-      <p class="pg-cap pg-signs">${sign("up", "right")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
+      <p class="pg-cap pg-signs">${sign("up", "right")}${sign("alt", "partly")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
       ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
       <h3>${ui("group")}</h3>
       <p class="pg-cap">${ui("group_about")}</p>
       ${pair((side) => `<div data-group="${side}"></div>`)}
     </div>
   </div>
+</div>
+<div class="pg-drawer" hidden>
+  <button class="pg-close" aria-label="${ui("close")}">×</button>${each(STAGES, stageBox)}
 </div>`;
 }
 
 // ---- what it shows ----
+
+const filled = (id, values) => ui(id).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
+// A run of the reader's own settings is called by what it runs.
+function ownTitle() {
+  const { A, B } = state.set, task = word("task", state.task), [name] = differing();
+  const called = (set) => set.algorithm + (name && A.algorithm === B.algorithm
+    ? ui("comma") + dialName(name) + " " + valueName(set[name]) : "");
+  return filled(name ? "own" : "own_one", { a: called(A), b: called(B), task });
+}
+
+// What to watch tells the ending: it comes after the bet, or with the first iteration.
+function showWatch() {
+  const story = storyNow(), own = root.matches(".pg-own"), task = word("about", state.task);
+  const wait = askable() && !bet && !iterations && !playing;
+  $(".pg-watch").textContent = own ? `${task} ${filled("left", { story: story.title })}`
+    : story.level ? `${task} ${story.watch}` : wait ? task : story.watch;
+  $(".pg-why").hidden = own || wait;
+  showBet(wait);
+}
 
 // The dials in which the sides differ, as far as they say something.
 function differing() {
@@ -183,9 +206,10 @@ function showStory() {
     if (here) strip.scrollLeft = button.offsetLeft - strip.offsetLeft - 40;
   }
   $(".pg-tales").value = story.id; // the list, where there is no room for it
-  $(".pg-head h2").textContent = story.title;
-  $(".pg-watch").textContent = story.level
-    ? `${word("about", story.task)} ${story.watch}` : story.watch;
+  const own = !story.level && isTurned(state, story, ROWS);
+  root.classList.toggle("pg-own", own);
+  $(".pg-head h2").textContent = own ? ownTitle() : story.title;
+  showWatch();
   $(".pg-why p").innerHTML =
     `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
   for (const figure of $$("[data-chart]")) {
@@ -203,13 +227,15 @@ function showStory() {
 }
 
 function showDials() {
-  const { A, B } = state.set, differ = differing(), few = differ.slice(0, 4);
-  const box = $(".pg-differs"), list = few.join();
+  const { A, B } = state.set, differ = differing();
+  const few = differ[0] === "algorithm" ? ["algorithm"] : differ.slice(0, 2); // it brings others along
+  const box = $(".pg-differs"), more = differ.length - few.length, list = few.join() + more;
   if (box.dataset.list !== list) {
     box.dataset.list = list;
     const row = (name) => `<div class="pg-diff"><span class="pg-name">${dialName(name)}</span>
       ${each(BOTH, (side) => setOf(name, side, `${legend(side)} `))}</div>`;
-    box.innerHTML = `<p class="pg-do">${ui(list ? "differs" : "same")}</p>${each(few, row)}`;
+    box.innerHTML = `<p class="pg-do">${ui(few.length ? "differs" : "same")}</p>${each(few, row)}${
+      more ? `<button class="pg-all">${filled("more", { n: more })}</button>` : ""}`;
   }
   box.hidden = !state.two;
   for (const control of $$("[data-dial]")) showValue(control);
@@ -274,12 +300,12 @@ function quiet(name) {
   return iterations > 3 && none ? "cosine" : undefined;
 }
 
-// The last group of seed 1: a line for each response, a chip for each word.
-function group({ batch: b, tree, steps: done }) {
+// The last group of a run: a line for each response to prompt q, a chip for each word.
+function group({ batch: b, tree, steps: done }, q) {
   if (!done) return `<p class="pg-cap">${ui("before")}</p>`;
   const mine = [];
   for (let i = 0; i < b.B && mine.length < 8; i++)
-    if (b.prompt[i] === state.prompt && b.kept[i] && b.groups[i] === b.groups[mine[0] ?? i])
+    if (b.prompt[i] === q && b.kept[i] && b.groups[i] === b.groups[mine[0] ?? i])
       mine.push(i);
   if (!mine.length) return `<p class="pg-cap">${ui("dropped")}</p>`;
   const largest = (values) =>

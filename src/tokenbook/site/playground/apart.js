@@ -1,0 +1,85 @@
+// Where A and B part, and what the reader bets on it.
+const BEYOND = 0.05; // of the chart's range: a smaller gap is none
+let bet = null, apart = null; // a side or "same"; where the sides part, once played to the end
+
+const rangeOf = (lines) => {
+  const all = lines.flat(2).filter((x) => x === x);
+  return Math.max(...all) - Math.min(...all);
+};
+
+// The longest stretch in which no seed of one side is among the other's, if there is one,
+// the iteration at which the medians are furthest apart, and where to rest: at the end,
+// unless the gap has closed by then.
+function partingOf(history, name) {
+  const [A, B] = BOTH.map((side) => history[side][name]), range = rangeOf([A, B]);
+  const length = Math.min(...[...A, ...B].map((line) => line.length)), gaps = [];
+  let since = 0, from = 0, to = 0;
+  for (let n = 0; n < length; n++) {
+    const [a, b] = [A, B].map((lines) => lines.map((line) => line[n]));
+    gaps.push(Math.abs(common(a) - common(b)) || 0);
+    const away = Math.min(...b) > Math.max(...a) || Math.min(...a) > Math.max(...b);
+    if (!away || gaps[n] <= BEYOND * range) since = n + 1;
+    else if (n - since > to - from) [from, to] = [since, n];
+  }
+  const stretch = to - from > 1 ? { from, to } : {};
+  const most = Math.max(...gaps), widest = gaps.indexOf(most);
+  const rest = gaps[length - 1] < most - BEYOND * range ? widest : length;
+  return { ...stretch, widest, rest, end: length };
+}
+
+// Whose median is higher, as the mean of the run; "same" within the gap that is none.
+function higherOf(history, name) {
+  const lines = BOTH.map((side) => history[side][name]), range = rangeOf(lines);
+  const [a, b] = lines.map((one) => {
+    const medians = middleOf(one, null).ys.filter((x) => x === x);
+    return medians.reduce((sum, x) => sum + x, 0) / medians.length;
+  });
+  const side = Math.abs(a - b) <= BEYOND * range ? "same" : a > b ? "A" : "B";
+  return { side, a, b };
+}
+
+function parted() {
+  const box = $(".pg-parted");
+  if (!apart) { box.textContent = ""; return; }
+  const { from, to, widest, end } = apart, name = storyNow().charts[0];
+  const at = (n) => `<button data-look="${n}">${n}</button>`;
+  const [a, b] = BOTH.map((side) => show(common(history[side][name].map((line) => line[widest]))));
+  box.innerHTML = filled(from === undefined ? "never_parted" : "parted", {
+    chart: word("chart", name), from: at(from), to: at(to), widest: at(widest), end: at(end), a, b,
+  });
+}
+
+// ---- the bet ----
+
+// A story that is as it was told and has two sides can be bet on.
+const askable = () => state.two && !levelNow() && !isTurned(state, storyNow(), ROWS);
+
+function bets() {
+  try { return JSON.parse(localStorage.getItem("playground-bets")) ?? {}; } catch { return {}; }
+}
+
+// The first bet on a story counts.
+function settleBet() {
+  if (!bet) return;
+  const all = bets(), { side } = higherOf(history, storyNow().charts[0]);
+  all[state.story] ??= side === bet;
+  try { localStorage.setItem("playground-bets", JSON.stringify(all)); } catch { /* not kept */ }
+}
+
+const betName = (side) => (side === "same" ? ui("bet_same") : side);
+
+function showBet(wait) {
+  const box = $(".pg-bet"), chart = word("chart", storyNow().charts[0]);
+  const over = bet && apart;
+  box.hidden = !wait && !bet;
+  if (wait) {
+    const one = (side) => `<button data-bet="${side}">${betName(side)}</button>`;
+    box.innerHTML = `<span>${filled("bet", { chart })}</span> ${each([...BOTH, "same"], one)}`;
+  } else if (over) {
+    const { side, a, b } = higherOf(history, storyNow().charts[0]), all = Object.values(bets());
+    const right = all.filter(Boolean).length;
+    box.textContent = filled(side === bet ? "bet_right" : "bet_wrong", {
+      bet: betName(bet), side: betName(side), chart, a: show(a), b: show(b), right, all: all.length,
+    });
+  } else if (bet) box.textContent = filled("bet_on", { bet: betName(bet) });
+}
