@@ -91,8 +91,8 @@ EXPERIMENT = Experiment(
     columns={"arm": "what a right and a wrong response are pushed by"} | COLUMNS,
     settings={"task": "signs", "every": 2, **DIALS},
     claims={
-        "sampling for itself, every arm ends above 0.9 in every seed": lambda rows: (
-            all(end(rows, arm).min() > 0.9 for arm in ONLINE)
+        "sampling for itself, every arm ends above 0.9 in every seed": lambda rows: all(
+            end(rows, arm).min() > 0.9 for arm in ONLINE
         ),
         "RAFT's curve of medians is within 0.02 of REINFORCE's throughout": (
             lambda rows: (
