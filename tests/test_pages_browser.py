@@ -203,13 +203,15 @@ def test_on_a_phone_a_drawing_its_numbers_and_its_dials_share_a_screen_and_hide_
     bar = page.locator(".bd-header-article").bounding_box()["height"]
     for figure in page.locator(".explorer:has(.ex-dials):visible").all():
         figure.evaluate("e => e.querySelector('.ex-live').scrollIntoView()")
-        page.evaluate(f"scrollBy(0, {64 - bar})")  # what a link leaves above
-        live, dials = (
-            figure.locator(f".ex-{x}").bounding_box() for x in ("live", "dials")
-        )
-        assert live["y"] >= bar - 1
-        assert live["y"] + live["height"] <= dials["y"] + 1
-        assert dials["y"] + dials["height"] <= 844
+        dials, live = figure.locator(".ex-dials"), figure.locator(".ex-live")
+        page.evaluate("y => scrollBy(0, y)", dials.bounding_box()["height"] / 2)
+        stuck = dials.bounding_box()["y"]
+        assert stuck == pytest.approx(bar, abs=1), "they stay while the drawing goes up"
+        page.evaluate("y => scrollBy(0, y)", live.bounding_box()["y"] - bar)
+        page.evaluate("y => scrollBy(0, -y)", dials.bounding_box()["height"] + 8)
+        knobs, drawn = dials.bounding_box(), live.bounding_box()
+        assert bar - 1 <= knobs["y"] and knobs["y"] + knobs["height"] <= drawn["y"] + 1
+        assert drawn["y"] + drawn["height"] <= 844
         for _ in range(4):  # as it goes down and leaves the screen
             assert figure.evaluate(HIDDEN, READ) == []
             page.evaluate("scrollBy(0, -120)")
@@ -802,6 +804,9 @@ def test_words_filter_the_symptoms_and_from_none_there_is_a_way_back(
         str(cards.count()),
         str(every),
     ]
+    listed = page.evaluate(LISTED)
+    page.goto(page.url)  # the choice is in the address
+    assert page.evaluate(LISTED) == listed and field.input_value() == words
     field.fill("zzzz")
     assert (
         none in says.inner_text() and cards.count() == len(page.evaluate(LISTED)) == 0

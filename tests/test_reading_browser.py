@@ -642,8 +642,8 @@ def test_the_start_page_shows_hero_map_and_doors_in_one_screen(folder, page, lan
     )
     assert len(set(tops)) == 3, "a line for each attempt"
     live, dials = page.locator(".ex-live"), page.locator(".ex-dials")
-    bottom = dials.bounding_box()["y"] + dials.bounding_box()["height"]
-    assert bottom - live.bounding_box()["y"] < 700, "the figure fits under the bar"
+    bottom = live.bounding_box()["y"] + live.bounding_box()["height"]
+    assert bottom - dials.bounding_box()["y"] < 700, "the figure fits under the bar"
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -701,6 +701,12 @@ def test_the_interview_bank_filters_draws_and_remembers(folder, page):
     shown.first.locator(".bank-knew").click()
     page.check("#bank-open")
     assert shown.count() == few - 1
+    sent = page.url  # a list can be sent
+    page.goto((folder / "en" / "book/zoo.html").as_uri())
+    page.goto(sent)
+    assert shown.count() == few - 1 and "level=L2&chapter=6" in sent
+    page.goto(f"{sent.partition('?')[0]}?level=L9&chapter=99")
+    assert shown.count() == every, "a list that is none is the whole one"
     page.goto((folder / "zh" / "book/interview.html").as_uri())
     assert page.locator("details.qa.known").count() == 1
 

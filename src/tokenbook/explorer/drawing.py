@@ -88,7 +88,7 @@ class Dial:
 
 @dataclass(frozen=True)
 class Preset:
-    """A state worth seeing 预设, under a name; other dials stay where they are.
+    """A state worth seeing 预设, under a name; other dials go where they start.
 
     ``Preset(("刚采样", "just sampled"), rho=1.0)``
     """
@@ -160,6 +160,8 @@ class Drawing:
             check(words, f"figure {self.name!r}: ")
         for preset in self.presets:
             self.check(self.setting(preset.state))
+        whole = [Preset(one.name, **self.start | one.state) for one in self.presets]
+        object.__setattr__(self, "presets", tuple(whole))
 
     @property
     def module(self) -> str:

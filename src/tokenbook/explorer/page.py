@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from tokenbook.explorer.drawing import Dial, Drawing, is_a, load
-from tokenbook.explorer.record import encode, record
+from tokenbook.explorer.record import encode, idle, record
 from tokenbook.explorer.tree import h, html, subscripts
 from tokenbook.explorer.words import LANGUAGES, FigureError, Language
 from tokenbook.languages.sources import noting
@@ -31,7 +31,10 @@ def page(figure: Drawing, language: str) -> str:
         )
         for preset in figure.presets
     ]
+    sizes = tuple(len(dial.values) for dial in figure.dials)
     dials = [control(d, L, says) for d in figure.dials if d.kind != "hidden"]
+    if changes:
+        changes = dimmed(figure, L, dials, sizes, changes)
     still = L(
         "这一页没有运行脚本：图停在起始状态，旋钮是灰的。",
         "No script runs here: the figure rests at its start, and its dials are grey.",
@@ -48,8 +51,8 @@ def page(figure: Drawing, language: str) -> str:
         )
         if presets
         else None,
-        live,
         h("div", *dials, cls="ex-dials") if dials else None,
+        live,
         h("noscript", h("p", still, cls="ex-note")) if figure.dials else None,
         disabled=bool(figure.dials),
     )
@@ -57,7 +60,7 @@ def page(figure: Drawing, language: str) -> str:
         "k": [dial.key for dial in figure.dials],
         "s": [dial.values.index(dial.start) for dial in figure.dials],
         "v": [[dial.label(v) for v in dial.values] for dial in figure.dials],
-    } | encode(tuple(len(dial.values) for dial in figure.dials), changes)
+    } | encode(sizes, changes)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return html(
         h(
@@ -74,6 +77,31 @@ def page(figure: Drawing, language: str) -> str:
             id=UID,
         )
     )
+
+
+def dimmed(figure, L, controls, sizes, changes) -> list:
+    """Changes that dim a dial where it does nothing, before those of the drawing.
+
+    The controls stand before the drawing, so their elements are counted first.
+    """
+    still, own = idle(sizes, changes), []
+    shown = [k for k, dial in enumerate(figure.dials) if dial.kind != "hidden"]
+    start = [state == figure.start for state in figure.states].index(True)
+    says = L("在这个状态下，它什么也不改变", "changes nothing in this state")
+    for element, quiet in zip(controls, (still[k] for k in shown), strict=True):
+        if not quiet.any():
+            continue
+        at, plain = len(own) // 2, element.get("class")
+        for name, words in (
+            ("class", (plain, f"{plain} idle")),
+            ("title", ("", says)),
+        ):
+            own.append((at, name, [words[q] for q in quiet.astype(int)]))
+            if own[-1][2][start]:
+                element.set(name, own[-1][2][start])
+        element.set("data-m", "m")
+    ahead = len(own) // 2
+    return own + [(k + ahead, name, values) for k, name, values in changes]
 
 
 def readout(live: Element) -> str:

@@ -63,6 +63,22 @@ def record(figure: Drawing, language: str) -> tuple[Element, list[Change]]:
     return start, changes
 
 
+def idle(sizes: tuple[int, ...], changes: list[Change]) -> list[np.ndarray]:
+    """Where a dial does nothing 空转: for each, True in the states it cannot leave.
+
+    Args:
+        sizes: how many values each dial has.
+        changes: as `record` returns them.
+    """
+    seen: dict[tuple, int] = {}
+    drawn = zip(*(values for *_, values in changes), strict=True)
+    ids = np.array([seen.setdefault(one, len(seen)) for one in drawn]).reshape(sizes)
+    return [
+        np.broadcast_to((ids == ids.take([0], k)).all(k, keepdims=True), sizes).ravel()
+        for k in range(len(sizes))
+    ]
+
+
 class Stream:
     """Integers as printable text, and series over the grid that share storage."""
 

@@ -102,7 +102,7 @@ def draw(L, level, at, won):
     for i, y in rows.items():
         right = won if i == len(WON) - 1 else WON[i]
         plot.text(0.13, y + 0.5, f"{i + 1}", "quiet")
-        plot.text(LAST + 0.17, y + 0.5, "✓" if right else "✗", "strong")
+        plot.text(LAST + 0.17, y + 0.5, "1" if right else "0", "strong")
     here = [G for _, _, situation, _, G in found if situation == SHARED[at]]
     eighth = [
         a for (i, k, *_), a in zip(found, given, strict=True) if i == 7 and k == 1

@@ -64,7 +64,7 @@ def draw(L, r1, r2, r3, r4, r5):
             RIGHT if reward else WRONG[k],
             flip=f"r{k + 1}",
             pressed=bool(reward),
-            mark="✓" if reward else "✗",
+            mark="1" if reward else "0",
             look="up" if reward else "down",
         )
         for k, reward in enumerate(rewards)

@@ -100,7 +100,7 @@ def draw(L, right, others, drift):
         L("对", "correct") if right else L("错", "incorrect"),
         flip="right",
         pressed=bool(right),
-        mark="✓" if right else "✗",
+        mark="1" if right else "0",
         look="up" if right else "down",
     )
     puzzle = L(
@@ -195,7 +195,7 @@ def moral(L, right, others, numbers):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("right", [0, 1], 0, ("判分", "verdict"), kind="hidden"),
+        Dial("right", [0, 1], 1, ("判分", "verdict"), kind="hidden"),
         Dial(
             "others",
             range(SIBLINGS + 1),
@@ -214,10 +214,10 @@ FIGURE = Figure(
         "that four algorithms give each token.",
     ),
     presets=[
+        Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(
             ("最后算错一位", "a slip in the last digit"), right=0, others=2, drift=1
         ),
-        Preset(("答对了", "a correct response"), right=1, others=2, drift=1),
         Preset(("大家都对", "everybody correct"), right=1, others=7, drift=1),
         Preset(("独自答对", "the only one correct"), right=1, others=0, drift=1),
         Preset(("数据太旧", "stale data"), right=1, others=2, drift=4),

@@ -80,7 +80,7 @@ def draw(L, answer, after, seed):
             text,
             pick=("answer", k),
             pressed=k == answer,
-            mark="✓" if score(text) else "✗",
+            mark="1" if score(text) else "0",
             look="up" if score(text) else "down",
         )
         for k, text in enumerate(RESPONSES)

@@ -1,7 +1,7 @@
 "use strict";
 // The index of the symptoms: words leave what has all of them, beside the choice of a
 // quantity, which the style sheet makes alone. It says how many are shown, and from none
-// there is a way back.
+// there is a way back. What is chosen stands in the address, so that it can be sent.
 (() => {
   const finder = document.querySelector(".finder"), bar = finder.querySelector(".finder-words");
   const field = bar.querySelector("input"), says = bar.querySelector("[role=status]");
@@ -31,10 +31,17 @@
     elsewhere.hidden = count > 0;
     elsewhere.search = `q=${encodeURIComponent(field.value.trim())}`;
   };
+  const note = () => {
+    const address = new URL(location.href), of = finder.querySelector(":checked").id.slice(3);
+    for (const [name, value] of [["find", field.value.trim()], ["of", of === "all" ? "" : of]])
+      value ? address.searchParams.set(name, value) : address.searchParams.delete(name);
+    history.replaceState(history.state, "", address);
+  };
   const all = () => {
     field.value = "";
     finder.querySelector("#of-all").checked = true;
     show();
+    note();
   };
   const target = () => { // what a link leads to is listed
     const to = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -42,10 +49,14 @@
     all();
     to.scrollIntoView();
   };
-  field.addEventListener("input", show);
-  finder.addEventListener("change", show);
+  field.addEventListener("input", () => (show(), note()));
+  finder.addEventListener("change", () => (show(), note()));
   back.addEventListener("click", () => (all(), field.focus()));
   addEventListener("hashchange", target);
+  const asked = new URLSearchParams(location.search);
+  field.value = asked.get("find") ?? "";
+  const of = document.getElementById(`of-${asked.get("of")}`);
+  if (finder.contains(of)) of.checked = true;
   bar.hidden = false;
   show();
   target();

@@ -1,6 +1,6 @@
 "use strict";
-// The interview bank: filter by level, chapter and road, a random question, what was known;
-// and sessions, in which one question is shown at a time.
+// The interview bank: filter by level, chapter and road (they stand in the address, so that
+// a list can be sent), a random question, what was known; and sessions, in which one question is shown at a time.
 (() => {
   const bank = document.querySelector(".bank"), says = bank.querySelector("[role=status]");
   const questions = [...document.querySelectorAll("details.qa")];
@@ -48,7 +48,23 @@
     });
     question.append(button);
   }
-  bank.addEventListener("change", show);
+  const level = (value) => bank.querySelector(`[name=bank-level][value="${CSS.escape(value)}"]`);
+  const note = () => {
+    const address = new URL(location.href);
+    const chosen = {
+      level: bank.querySelector("[name=bank-level]:checked").value, chapter: chapter.value,
+      open: open.checked ? "1" : "", road: road.checked ? "1" : "",
+    };
+    for (const [name, value] of Object.entries(chosen))
+      value ? address.searchParams.set(name, value) : address.searchParams.delete(name);
+    history.replaceState(history.state, "", address);
+  };
+  const asked = new URLSearchParams(location.search), wants = asked.get("chapter") ?? "";
+  (level(asked.get("level") ?? "") ?? level("")).checked = true;
+  chapter.value = [...chapter.options].some(({ value }) => value === wants) ? wants : "";
+  open.checked = asked.has("open");
+  road.checked = asked.has("road");
+  bank.addEventListener("change", () => (show(), note()));
   bank.querySelector("#bank-random").addEventListener("click", () => {
     const left = questions.filter((question) => !question.hidden);
     const fresh = left.filter((question) => !known(question) && !question.open);
