@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tokencredit.batch import Batch
+from tokencredit.credit.returns import row_sum
 from tokencredit.tensors.shapes import TokenIds, TokenMask
 from tokencredit.world.rollout import rollout
 from tokencredit.world.text import encode
-from tokencredit.world.verdict import Verdict, on_last_token, score
+from tokencredit.world.verdict import Verdict, reward, score
 
 
 class Task(ABC):
@@ -95,11 +95,13 @@ class Task(ABC):
             generator=generator,
         )
 
+        batch = reward(batch, self, prompts, verdict, missing=missing)
+        scores = row_sum(batch.rewards)
+
         def judge(verdict):
             return score(batch, self, prompts, verdict, missing=missing)
 
-        own = judge(self.reward)
-        scores = judge(verdict) if verdict else own
+        own = judge(self.reward) if verdict else scores
         success = own >= self.max_reward
         if own.isnan().any():
             success = success.float().masked_fill(own.isnan(), torch.nan)
@@ -111,4 +113,4 @@ class Task(ABC):
         }
         for name, count in (measure or {}).items():
             metrics[name] = judge(count)
-        return replace(batch, rewards=on_last_token(scores, batch.mask)), metrics
+        return batch, metrics
