@@ -33,7 +33,8 @@ ALGORITHMS = {name: tc.ALGORITHMS[name] for name in page.rows()}
 BATCHES, CLOSE = 300, 1e-12
 HARNESS = (ROOT / "tests/playground_harness.js").read_text("utf-8")
 VIEW = page.script("charts", "view", "apart")
-STUBS = "var document = { getElementById: () => null }; var state = { prompt: 0 };"
+STUBS = "var document = { getElementById: () => null, documentElement: {} };"
+STUBS += "var state = { prompt: 0 };"
 STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], levels: [], words: {} };"
 SCRIPT = page.script(*page.ENGINE, "measure") + STUBS + VIEW + HARNESS
 TASKS = page.task_data()

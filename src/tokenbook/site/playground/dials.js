@@ -150,10 +150,11 @@ function idle(name, set, task) {
   if (of && !(dial in (PARTS[of][set[of]]?.dials ?? {})))
     return set[of] === NONE ? `no_${of}` : of === "advantage" ? "no_such_credit" : "no_range";
   if (of === "loss" && set.clip_rule !== NONE && dial.startsWith("clip_")) return "ruled";
-  if (dial === "cap" && set.refresh === 1) return "sampler_is_policy";
+  const ofSampler = ["cap", "weight_low", "weight_high"].includes(dial);
+  if (ofSampler && set.refresh === 1) return "sampler_is_policy";
   const weighs = of === "loss" || name === "log_ratio" || name === "clip_rule";
   if (weighs && set.loss === "reinforce_loss") return "no_ratio";
-  if (weighs && dial !== "cap" && isFresh(set)) return "ratio_one";
+  if (weighs && !ofSampler && isFresh(set)) return "ratio_one";
   if (name === "clip_rule" && !("clip_low" in (LOSS[set.loss]?.dials ?? {}))) return "no_range";
   if ((name === "kl_estimator" || name === "kl_in") && !set.kl_coef) return "no_kl";
   if ((name === "critic_lr" || name === "value_clip") && !rule.critic) return "no_critic";

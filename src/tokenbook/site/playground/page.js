@@ -372,7 +372,7 @@ const CLICKS = {
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
   ".pg-close": closeDials,
   ".pg-play": () => (playing ? stop() : play()),
-  ".pg-step": () => { playing = false; advance(); sync(); },
+  ".pg-step": () => { playing = false; advance(); showWatch(); playButton(); draw(); },
   ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
   ".pg-freeze": () => { freeze(); draw(); },
   ".pg-link": () => copy(location.href),

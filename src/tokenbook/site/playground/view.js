@@ -22,6 +22,7 @@ function dialName(name) {
   const { of, dial } = DIALS[name];
   return `${word("dial", of)}: ${dial}`;
 }
+const gap = /^zh/.test(document.documentElement.lang) ? "" : " "; // between sentences
 const valueName = (value) =>
   WORDS.choice[value] ?? (typeof value === "number" ? String(+value.toPrecision(4)) : value);
 
@@ -140,7 +141,7 @@ function build() {
       ${satisfiedBox()}
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
-      <p class="pg-cap"><span class="pg-about"></span> ${ui("icicle_about")}</p>
+      <p class="pg-cap"><span class="pg-about"></span>${gap}${ui("icicle_about")}</p>
       ${sidesBox()}
       <p class="pg-cap pg-signs">${sign("up", "right")}${sign("alt", "partly")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
       ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
@@ -171,8 +172,8 @@ function ownTitle() {
 function showWatch() {
   const story = storyNow(), own = root.matches(".pg-own"), task = word("about", state.task);
   const wait = askable() && !bet && !iterations && !playing;
-  $(".pg-watch").textContent = own ? `${task} ${filled("left", { story: story.title })}`
-    : story.level ? `${task} ${story.watch}` : wait ? task : story.watch;
+  $(".pg-watch").textContent = own ? task + gap + filled("left", { story: story.title })
+    : story.level ? task + gap + story.watch : wait ? task : story.watch;
   $(".pg-why").hidden = own || wait;
   showBet(wait);
 }
