@@ -1,9 +1,21 @@
 """The figures of chapter 6: their numbers by hand, and the recorded run."""
 
-import pytest
+import math
+from itertools import product
 
-from tokenbook.figures import epochs, importance, ppo_loop, reuse, three_attempts
+import pytest
+import torch
+
+from tokenbook.figures import (
+    epochs,
+    horizon,
+    importance,
+    ppo_loop,
+    reuse,
+    three_attempts,
+)
 from tokenbook.lab import results
+from tokencredit import ppo_clip_loss
 
 
 def test_a_walk_to_the_right_counts_nine_times_and_a_hundred_are_worth_twelve():
@@ -12,6 +24,27 @@ def test_a_walk_to_the_right_counts_nine_times_and_a_hundred_are_worth_twelve():
     # 1 / (0.9 / 81 + 0.1 * 81)
     assert importance.effective_share(0.1, 0.9) == pytest.approx(0.12329, abs=1e-5)
     assert importance.effective_share(0.3, 0.3) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("rho", [1.01, 1.2])
+def test_the_surrogate_sums_what_the_old_policy_says_and_the_truth_multiplies(rho):
+    right, T = 0.8, 3  # all eight responses of three tokens, right (True) or not
+    says = truth = 0.0
+    for y in product((True, False), repeat=T):
+        chance = math.prod(right if x else 1 - right for x in y)
+        new = math.prod(rho * right if x else 1 - rho * right for x in y)
+        truth += new * all(y)
+        for t, x in enumerate(y):
+            alive = all(y[:t])
+            value, after = (
+                right ** (T - t) * alive,
+                right ** (T - t - 1) * all(y[: t + 1]),
+            )
+            ratio = rho if x else (1 - rho * right) / (1 - right)
+            says += chance * ratio * (after - value)
+    assert horizon.factors(T, rho) == pytest.approx(
+        (truth / right**T, 1 + says / right**T)
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,3 +127,32 @@ def test_a_token_of_the_iteration_is_silent_outside_the_clip_range():
             pairs = zip(ratios, ppo_loop.judged()[1][k], strict=True)
             out = [rho < 0.8 if a < 0 else rho > 1.2 for rho, a in pairs]
             assert ppo_loop.silent(step)[k] == out
+
+
+@pytest.mark.parametrize("low", three_attempts.LOWS)
+@pytest.mark.parametrize("high", three_attempts.HIGHS)
+def test_the_attempt_with_min_is_the_loss_of_ppo_for_every_range(low, high):
+    for sign in (1, -1):
+        for rho in (*three_attempts.RATIOS, 1 - low, 1 + high):
+            value, slope = three_attempts.at(3, sign, rho, 1 - low, 1 + high)
+            near = rho + (1e-6 if rho > 1 else -1e-6)
+            leaf = torch.tensor([[near]], dtype=torch.float64).log().requires_grad_()
+            A = torch.full_like(leaf, sign)
+            loss = ppo_clip_loss(leaf, leaf, A, clip_low=low, clip_high=high)
+            (gradient,) = torch.autograd.grad(loss.sum(), leaf)
+            assert value == pytest.approx(-loss.item())
+            assert slope == pytest.approx(-gradient.item(), abs=1e-9)
+
+
+def test_a_flag_stands_where_the_median_first_is_at_the_mark():
+    rows = results("signs-epochs")
+    for arm, (lr, passes, loss) in enumerate(epochs.ARMS):
+        mine = rows[(rows.lr == lr) & (rows.epochs == passes) & (rows.loss == loss)]
+        middle = mine.groupby("step").success.median()
+        for mark in epochs.MARKS:
+            there = middle[middle >= mark]
+            first = int(there.index[0]) if len(there) else None
+            assert epochs.reached(arm, mark) == first
+    # small steps: four passes are there in two thirds of the batches; large: never
+    small = [epochs.reached(arm, 0.8) for arm in (0, 1)]
+    assert small == [12, 8] and epochs.reached(6, 0.8) is None
