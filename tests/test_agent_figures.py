@@ -102,7 +102,9 @@ def test_every_turn_takes_the_credit_of_its_episode_once_the_group_is_over(env):
         played = episode.episode(env, play)[-1]["turn"]
         fills = {}
         for step in range(episode.STEPS + 1):
-            tree = figure.tree("en", {"env": env, "play": play, "step": step})
+            tree = figure.tree(
+                "en", {"env": env, "play": play, "level": 0, "step": step}
+            )
             chips = [e for e in tree.iter() if "ex-chip" in e.get("class", "")]
             fills[step] = [e.get("style") for e in chips if "on" in e.get("class")]
         assert len(fills[episode.STEPS]) == played
@@ -138,3 +140,12 @@ def test_the_episodes_are_those_that_the_chapter_samples():
     ):
         said = " ".join(f"[{p}]" if n % 2 == 0 else p for n, p in enumerate(parts))
         assert line == f"{won}  {said}"
+
+
+def test_a_turns_own_reward_finds_the_bad_turns_and_the_episode_does_not():
+    each, whole = episode.turn_credits("Sokoban"), episode.credits("Sokoban")
+    flat = [credit for one in each for credit in one]
+    assert sum(flat) == pytest.approx(0, abs=1e-4)
+    assert whole[1] > 0 and [credit > 0 for credit in each[1]] == [0, 0, 0, 1]
+    paid = [f["reward"] for f in episode.episode("Sokoban", 2) if f["turn"] == 4]
+    assert sum(paid) == pytest.approx(10.8)

@@ -1,6 +1,7 @@
 """What the live figures of the chapter on loss aggregation claim."""
 
 import math
+from itertools import pairwise, product
 
 import pytest
 
@@ -8,7 +9,6 @@ from tokenbook.figures import (
     aggregation,
     micro_batches,
     stop_push,
-    three_rules,
     token_weights,
 )
 
@@ -26,15 +26,6 @@ def test_the_weights_of_two_responses_are_those_of_the_three_rules(tries):
     assert found["Dr. GRPO"] == pytest.approx([1 / (2 * token_weights.LIMIT)] * 2)
 
 
-def test_a_short_and_a_long_response_weigh_as_the_chapter_says():
-    assert three_rules.LENGTHS[:2] == (len(three_rules.SHORT), len(three_rules.LONG))
-    found = {name: three_rules.short_long(name) for name in three_rules.RULES}
-    assert found["GRPO"] == pytest.approx([1 / 80, 1 / 288])
-    assert found["DAPO"] == pytest.approx([1 / 114] * 2)
-    assert found["Dr. GRPO"] == pytest.approx([1 / 320] * 2)
-    assert three_rules.advantage() == pytest.approx(1.2076, abs=1e-3)
-
-
 def test_the_responses_fit_the_columns_and_end():
     for told in token_weights.LONG.values():
         assert all(words.endswith("$") for words in told.values())
@@ -44,29 +35,32 @@ def test_the_responses_fit_the_columns_and_end():
 def test_six_rules_have_two_shapes():
     shares = {round(aggregation.share(2, 88, 1, rule), 6) for rule in aggregation.RULES}
     assert shares == {0.5, round(88 / 90, 6)}
+    for rule in aggregation.RULES:  # each is drawn in the bar where it belongs
+        alike = rule in aggregation.EQUAL_RESPONSES
+        for others in aggregation.OTHERS:
+            long = aggregation.share(2, 88, others, rule)
+            tokens = 88 / (88 + 2 * others)
+            assert long == pytest.approx(1 / (1 + others) if alike else tokens)
 
 
-@pytest.mark.parametrize("long", micro_batches.LONG)
-@pytest.mark.parametrize("ranks", micro_batches.RANKS)
-@pytest.mark.parametrize("size", micro_batches.SIZES)
-def test_counts_of_the_step_make_the_cut_invisible(long, size, ranks):
-    ones = micro_batches.split_weights(long, size, ranks, micro_batches.STEP)
-    assert ones == pytest.approx([1] * 8)
-    less = micro_batches.split_weights(long, size, ranks, micro_batches.FORGOTTEN)
-    assert less == pytest.approx([1 / ranks] * 8)
-    own = micro_batches.split_weights(long, size, ranks, micro_batches.OWN)
-    lengths = [n or long for n in micro_batches.LENGTHS]
-    if size == 1:  # GRPO's rule
-        assert own == pytest.approx([sum(lengths) / (8 * n) for n in lengths])
-    total = sum(w * n for w, n in zip(own, lengths, strict=True))
-    assert total == pytest.approx(sum(lengths)), "every cut spends the same weight"
-    assert micro_batches.cosine(own, lengths) <= 1 + 1e-9
-
-
-def test_a_phone_shows_the_extreme_weights_and_no_number_over_another():
-    middles = {0: 0.04, 1: 0.3, 4: 0.8, 5: 0.84, 6: 0.9}
-    weights = [2.6, 0.2, 0.2, 0.2, 2.6, 2.9, 2.6]
-    assert set(micro_batches.spread(middles, weights)) == {0, 1, 5}
+def test_counts_of_the_step_make_the_cut_invisible_and_own_counts_do_not():
+    lengths = micro_batches.LENGTHS
+    every = [
+        tuple(k for k, cut in zip(micro_batches.PLACES, cuts, strict=True) if cut)
+        for cuts in product((0, 1), repeat=len(lengths) - 1)
+    ]
+    for cuts in every:
+        step = micro_batches.split_weights(cuts, micro_batches.STEP)
+        assert step == pytest.approx([1] * 8)
+        half = micro_batches.split_weights(cuts, micro_batches.FORGOTTEN)
+        assert half == pytest.approx([1 / micro_batches.RANKS] * 8)
+        own = micro_batches.split_weights(cuts, micro_batches.OWN)
+        ends = [0, *cuts, 8]
+        for a, b in pairwise(ends):  # each micro-batch gets an equal part of the 114
+            part = 114 / (len(ends) - 1) / sum(lengths[a:b])
+            assert own[a:b] == pytest.approx([part] * (b - a))
+        assert (max(own) - min(own) < 1e-9) == (cuts == ()), cuts
+        assert micro_batches.compared(own)[0] <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("mean", stop_push.MEANS)

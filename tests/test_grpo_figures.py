@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from tokenbook.figures import difficulty
+from tokenbook.figures import difficulty, group_size
 from tokencredit import group_relative
 
 
@@ -40,3 +40,18 @@ def test_the_share_of_groups_all_alike_is_counted():
         alike = [g for g in groups if len(set(g)) == 1]
         chance = sum(math.prod(q if one else 1 - q for one in g) for g in alike)
         assert difficulty.alike(q, 4) == pytest.approx(chance)
+
+
+@pytest.mark.parametrize("size", group_size.SIZES)
+@pytest.mark.parametrize("right", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_estimates_with_the_group_mean_are_a_smaller_copy_of_leave_one_out(
+    size, right, level
+):
+    centre, ring = group_size.cloud("leave-one-out", size, right, level)
+    short, small = group_size.cloud("group mean", size, right, level)
+    assert centre == pytest.approx([1, 0], abs=1e-9)
+    assert short == pytest.approx([1 - 1 / size, 0], abs=1e-9)
+    for large, little in zip(ring, small, strict=True):
+        wanted = [(1 - 1 / size) * x for x in large]
+        assert little == pytest.approx(wanted, abs=1e-9)

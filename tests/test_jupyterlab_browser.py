@@ -25,7 +25,7 @@ _spec.loader.exec_module(measure)
 NAME = "figures.ipynb"
 CELLS = [
     "from tokenbook.figures import explore",
-    'explore("ppo_clip")',
+    'explore("three_attempts")',
 ]
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},
@@ -94,8 +94,8 @@ def test_a_notebook_runs_and_its_dials_move_the_figures(lab):
         expect(live.locator(".ex-tiles")).to_contain_text("梯度")
         english.click()
         expect(live.locator(".ex-tiles")).to_contain_text("gradient")
-        live.get_by_role("button", name="just sampled").click()
-        expect(live.locator(".ex-tile b").first).to_have_text("1.00")
+        live.get_by_role("button", name="take the min").click()
+        expect(live.locator(".ex-tile b").first).to_have_text("0.00")
         ink = live.locator(".ex-tile b").first.evaluate(
             "e => getComputedStyle(e).color"
         )

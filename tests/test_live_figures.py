@@ -137,7 +137,7 @@ def test_an_output_in_git_is_small_and_holds_no_widget_state(figure):
 
 
 def test_the_course_has_its_live_figures():
-    assert {"hero", "ppo_clip", "aggregation", "sequence_ratio"} <= set(LIVE)
+    assert {"hero", "three_attempts", "aggregation", "sequence_ratio"} <= set(LIVE)
     assert {"group_rewards", "clip_higher", "dead_groups"} <= set(LIVE)
 
 

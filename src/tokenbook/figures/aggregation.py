@@ -1,7 +1,6 @@
 """Six aggregation rules (聚合规则): weight of a token, share of a response."""
 
 from functools import cache
-from itertools import pairwise
 
 import torch
 
@@ -10,12 +9,12 @@ from tokenbook.explorer import (
     Figure,
     Plot,
     Preset,
-    bars,
     caption,
+    card,
+    h,
+    line,
     number,
-    option,
     scene,
-    side,
     stack,
     tile,
 )
@@ -34,6 +33,7 @@ RULES = {
     "seq-sum-token-mean": "1/nᵢ",
     "token-sum": "1",
 }
+EQUAL_RESPONSES = ["seq-mean-token-mean", "seq-sum-token-mean"]  # the others: tokens
 
 
 @cache
@@ -70,52 +70,59 @@ def fraction(weight):
     return "1" if weight == 1 else f"1/{round(1 / weight)}"
 
 
+def shape(L, short, long, others, rule, chosen):
+    """All tokens of the batch in one bar: a cell is as wide as its token weighs."""
+    part = share(short, long, others, rule)
+    plot = Plot(x=(0, 1), y=(0, 1.6), axes=False, height=92)
+    plot.area(0, 1 - part, 0.1, 1, "ink", cells=others * short)
+    plot.area(1 - part, 1, 0.1, 1, "old", cells=long)
+    plot.area(0, 1, 0, 0.06, "sel", show=chosen)
+    one = (
+        L("一条短的", "one short")
+        if others == 1
+        else L(f"{others} 条短的", f"{others} short")
+    )
+    words = f"{one} {number(100 * (1 - part), 1)}%"
+    plot.text(0, 1.3, words, "strong", align="left")
+    words = L("长的", "long") + f" {number(100 * part, 1)}%"
+    plot.text(1, 1.3, words, "strong old", align="right")
+    return plot
+
+
 def draw(L, rule, short, long, others):
     names = [*RULES]
-    one, other = token_weights(short, long, others, names[rule])
-    top, total = max(one, other), others * short + long
-    plot = Plot(
-        x=(0, total),
-        y=(-0.1 * top, 1.25 * top),
-        x_name=L(
-            "一格一个词元，一段一条回答", "a cell is a token, a stretch a response"
-        ),
-        y_name=L("一个词元的权重；面积是份额", "weight of a token; area is the share"),
-        height=180,
-    )
-    ends = [min(k, others) * short for k in range(max(OTHERS) + 1)]
-    plot.area(0, ends[-1], 0, one, "ink", cells=ends[-1])
-    plot.area(ends[-1], total, 0, other, "old", cells=long)
-    for k, (left, right) in enumerate(pairwise(ends)):
-        plot.area(left, right, -0.1 * top, -0.02 * top, "ink gap", show=k < others)
-    plot.area(ends[-1], total, -0.1 * top, -0.02 * top, "old gap")
-    words = L(f"短：每个 {fraction(one)}", f"short: {fraction(one)} each")
-    plot.text(0.02 * total, one, words, "strong above", align="left")
-    words = L(f"长：每个 {fraction(other)}", f"long: {fraction(other)} each")
-    plot.text(total, other, words, "strong above old", align="right")
-    rows = []
-    for k, (name, formula) in enumerate(RULES.items()):
-        part = share(short, long, others, name)
-        parts = bars((1 - part, "ink"), (part, "old"))
-        rows.append(
-            option(
-                name,
-                parts,
-                number(100 * part, 0) + "%",
-                sub=formula,
-                pick=("rule", k),
-                pressed=k == rule,
+    chosen = names[round(rule)]
+    one, other = token_weights(short, long, others, chosen)
+    total, equal = others * short + long, EQUAL_RESPONSES
+    alike = [name for name in names if name not in equal]
+    drawn = []
+    tokens = L("词元等权：格子一样宽", "equal tokens: all cells alike")
+    responses = L("回答等份：每条一样宽", "equal responses: all shares alike")
+    for title, group in ((tokens, alike), (responses, equal)):
+        cards = [
+            card(
+                h("b", RULES[name]),
+                pick=("rule", names.index(name)),
+                pressed=name == chosen,
+                says=name,
             )
-        )
-    part = share(short, long, others, names[rule])
-    times = one / other
-    who = L("份额：短 | 长（%）", "share of the weight: short | long (%)")
+            for name in group
+        ]
+        bar = shape(L, short, long, others, group[0], chosen in group)
+        drawn.append(stack(caption(title), bar, line(*cards)))
+    part = share(short, long, others, chosen)
     return scene(
-        side(plot, stack(caption(who), *rows), shares=(1, 1.15)),
+        *drawn,
+        caption(
+            L(
+                f"一个词元：短的 {fraction(one)}，长的 {fraction(other)}",
+                f"a token: {fraction(one)} if short, {fraction(other)} if long",
+            )
+        ),
         tiles=[
             tile(
                 L("权重：短 ÷ 长", "short ÷ long"),
-                number(times, 0) + "×",
+                number(one / other, 0) + "×",
             ),
             tile(L("长：占权重", "long: of weight"), number(100 * part, 1) + "%"),
             tile(
@@ -144,17 +151,28 @@ FIGURE = Figure(
         "Six rules have two shapes: equal tokens or equal responses",
     ),
     alt=(
-        "上图每格一个词元：宽是词元数，高是一个词元的权重，面积是份额，黑是短回答，"
-        "灰是长回答。下面六行是六种规则，横条是短回答与长回答各占多少。",
-        "Above one cell per token: width is tokens, height the weight of one, area the "
-        "share; black the short responses, grey the long one. Below six rules, each "
-        "with a bar of who gets how much.",
+        "两条横条，一格一个词元，宽度是它的权重，黑的属于短回答，灰的属于长回答。"
+        "一条是词元等权，一条是回答等份；六种规则各归其一，点一个看它的数。",
+        "Two bars with a cell per token, as wide as it weighs, black for the short "
+        "responses and grey for the long one: one for equal tokens, one for equal "
+        "responses. Six rules belong to one or the other; click one for its numbers.",
     ),
     presets=[
-        Preset(("2 对 88", "2 against 88"), short=2, long=88, others=1),
-        Preset(("一样长", "equal lengths"), short=8, long=8, others=1),
+        Preset(("2 对 88", "2 against 88"), rule=0, short=2, long=88, others=1),
         Preset(
-            ("15 条短，1 条 512", "15 short, one of 512"), short=2, long=512, others=15
+            ("同样的，按词元", "the same, by tokens"),
+            rule=1,
+            short=2,
+            long=88,
+            others=1,
+        ),
+        Preset(("一样长", "equal lengths"), rule=0, short=8, long=8, others=1),
+        Preset(
+            ("15 条短，1 条 512", "15 short, one of 512"),
+            rule=1,
+            short=2,
+            long=512,
+            others=15,
         ),
     ],
     wide=True,

@@ -136,6 +136,28 @@ def credits(env):
     return group_relative(torch.tensor(totals), one_group).tolist()
 
 
+@functools.cache
+def turn_credits(env):
+    """Credit of each turn by its own reward (每轮的功劳), standardised in the group.
+
+    Returns:
+        a list per episode, a number per turn.
+    """
+    paid = []
+    for play in range(PLAYS):
+        frames = episode(env, play + 1)[1:]
+        last = frames[-1]["turn"]
+        paid.append(
+            [
+                sum(f["reward"] for f in frames if f["turn"] == turn)
+                for turn in range(1, last + 1)
+            ]
+        )
+    flat = torch.tensor([x for one in paid for x in one])
+    found = iter(group_relative(flat, torch.zeros(len(flat)).long()).tolist())
+    return [[next(found) for _ in one] for one in paid]
+
+
 def cells(frame):
     """Row, column and letter of every cell."""
     rows = enumerate(board(frame))
@@ -307,7 +329,7 @@ def turns(L, frames, step, worth, largest):
         paid = sum(frame["reward"] for frame in mine)
         token = chip(
             words or rest,
-            credit=shade(worth, largest) if mine else 0.0,
+            credit=shade(worth[turn - 1], largest) if mine else 0.0,
             trained=bool(mine),
             look="" if mine else "plain",
         )
@@ -338,13 +360,16 @@ def cards(L, env, play, step):
     return grid(*found, columns=PLAYS)
 
 
-def draw(L, env, play, step):
+def draw(L, env, play, level, step):
     play, step = int(play), int(step)
     frames = episode(env, play)
     now = min(step, len(frames) - 1)
     frame = frames[now]
     done = all(step >= len(episode(env, k + 1)) - 1 for k in range(PLAYS))
-    own, largest = credits(env)[play - 1], max(map(abs, credits(env)))
+    own, each = credits(env)[play - 1], turn_credits(env)
+    worth = each[play - 1] if level else [own] * TURNS
+    largest = max(map(abs, [x for one in each for x in one] if level else credits(env)))
+    low, high = min(worth), max(worth)
     plot = Plot(x=(0, 10), y=(0, 6), height=216, axes=False)
     draw_board(L, plot, frames, now, env in ("FrozenLake", "Sokoban"))
     draw_keys(L, plot, env)
@@ -380,7 +405,7 @@ def draw(L, env, play, step):
                         "Each turn's own reward; the fill is its credit",
                     )
                 ),
-                turns(L, frames, now, own if done else 0.0, largest),
+                turns(L, frames, now, worth if done else [0.0] * TURNS, largest),
                 caption(
                     L(
                         "× 没有效果；(→) 实际滑去的方向",
@@ -404,9 +429,11 @@ def draw(L, env, play, step):
             tile(L("整局累计", "return so far"), number(frame["total"]), state),
             tile(
                 L("轮次的功劳", "credit"),
-                number(own, sign=True) if done else "–",
-                L("三局相比", "in the group"),
-                look=("up" if own > 0 else "down") if done else "old",
+                number(high, sign=True) if done else "–",
+                L("最差 ", "worst ") + number(low, sign=True)
+                if done and level
+                else L("三局相比", "in the group"),
+                look=("up" if high > 0 else "down") if done else "old",
             ),
         ],
     )
@@ -425,6 +452,17 @@ FIGURE = Figure(
         ),
         Dial("play", [1, 2, 3], 2, ("同组的哪一局", "which episode"), kind="hidden"),
         Dial(
+            "level",
+            [0, 1],
+            0,
+            terms("credit_assignment"),
+            kind="choice",
+            options=[
+                ("一局一份", "one per episode"),
+                ("只看本轮的奖励", "own reward of a turn"),
+            ],
+        ),
+        Dial(
             "step",
             [*range(STEPS + 1)],
             STEPS,
@@ -434,41 +472,64 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "一局一份功劳：好的轮次和坏的轮次分到同样多",
-        "One credit per episode: good turns and bad ones get the same",
+        "一局一份功劳，分不出哪一轮好；只看本轮的奖励，又看不到以后",
+        "One credit per episode hides the bad turn; own rewards hide what came later",
     ),
     alt=(
         "左：同组三局的得分卡片，下面是选中那一局此刻的画面：棋盘、两台机器或一张网页。"
-        "右：五轮各一行，写着这一轮的动作和它自己的奖励；三局都结束后，每一行染上整局的功劳，"
+        "右：五轮各一行，写着这一轮的动作和它自己的奖励；三局都结束后，每行染上功劳，"
         "正的蓝，负的橙。",
         "Left: cards with the scores of three episodes of a group, below them what the "
         "chosen one shows now: a board, two machines or a page of a shop. Right: a row "
         "for each of five turns with its actions and its own reward; once all three "
-        "are over, every row takes the credit of its episode, blue or orange.",
+        "are over, every row takes its credit, blue or orange.",
     ),
     presets=[
         Preset(
             ("推箱子，有对有错", "Sokoban, with mistakes"),
             env="Sokoban",
             play=2,
+            level=0,
             step=8,
         ),
-        Preset(("推箱子，推不动了", "Sokoban, stuck"), env="Sokoban", play=3, step=8),
         Preset(
-            ("冰湖，滑了几次", "FrozenLake, sliding"), env="FrozenLake", play=1, step=8
+            ("同一局，按轮次分", "the same, turn by turn"),
+            env="Sokoban",
+            play=2,
+            level=1,
+            step=8,
         ),
         Preset(
-            ("冰湖，掉进冰洞", "FrozenLake, a hole"), env="FrozenLake", play=2, step=8
+            ("推箱子，推不动了", "Sokoban, stuck"),
+            env="Sokoban",
+            play=3,
+            level=0,
+            step=8,
         ),
-        Preset(("老虎机，没得分", "Bandit, unpaid"), env="Bandit", play=3, step=2),
-        Preset(("网店，买对四成", "WebShop, 40% right"), env="WebShop", play=2, step=5),
+        Preset(
+            ("冰湖，滑了几次", "FrozenLake, sliding"),
+            env="FrozenLake",
+            play=1,
+            level=0,
+            step=8,
+        ),
+        Preset(
+            ("老虎机，没得分", "Bandit, unpaid"), env="Bandit", play=3, level=0, step=2
+        ),
+        Preset(
+            ("网店，买对四成", "WebShop, 40% right"),
+            env="WebShop",
+            play=2,
+            level=0,
+            step=5,
+        ),
     ],
     note=(
-        "功劳：三局的总奖励在组内标准化，一局里的各轮次都一样（StarPO，没有价值网络）。"
-        "读不懂的回答也算一步。",
-        "Credit: the returns of the three, standardised in their group, and the same "
-        "for every turn (StarPO without a critic). An unreadable response is a step, "
-        "too.",
+        "一局一份：三局的总奖励在组内标准化（StarPO，没有价值网络）。"
+        "只看本轮：三局各轮次的奖励一起标准化。读不懂的回答也算一步。",
+        "One per episode: the returns of the three, standardised in the group (StarPO "
+        "without a critic). Own reward: the rewards of all their turns, standardised "
+        "together. An unreadable response is a step, too.",
     ),
     wide=True,
 )

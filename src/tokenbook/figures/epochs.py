@@ -9,11 +9,9 @@ from tokenbook.explorer import (
     Figure,
     Plot,
     Preset,
-    bars,
-    option,
+    caption,
+    grid,
     scene,
-    side,
-    stack,
     tile,
 )
 from tokenbook.lab import per_seed, results
@@ -43,88 +41,82 @@ def ends(arm, column):
     return curves(arm, column)[:, -LAST:].mean(1)
 
 
-NAMES = (  # in the plot, the list and the presets
-    ("小步，K = 1", "small, K = 1"),
-    ("小步，K = 4", "small, K = 4"),
-    ("大步，K = 1", "large, K = 1"),
-    ("−A log π", "−A log π"),
-    ("ρA，不裁剪", "ρA, no clip"),
-    ("只裁剪", "clip alone"),
-    ("大步，K = 8", "large, K = 8"),
+BOARDS = (  # which runs a board shows, and what they are called
+    (
+        (0, ("小步，用一遍", "small steps, one pass")),
+        (1, ("小步，用四遍", "small steps, four passes")),
+        (2, ("大步，用一遍", "large steps, one pass")),
+        (6, ("大步，用八遍", "large steps, eight passes")),
+    ),
+    (
+        (3, ("−A log π", "−A log π")),
+        (4, ("ρA，不裁剪", "ρA, no clip")),
+        (5, ("只裁剪", "clip alone")),
+        (6, ("PPO：取 min", "PPO: clip and min")),
+    ),
 )
+MARKS = [0.6, 0.7, 0.8, 0.9]
 
 
-def details(arm):
-    """Its learning rate, and what the name leaves out."""
-    lr, epochs, loss = ARMS[arm]
-    rate = f"η = {lr:.0e}".replace("e-0", "e−")
-    return f"PPO, {rate}" if loss == "min" else f"K = {epochs}, {rate}"
+def reached(arm, mark):
+    """The first number of batches at which the median seed is at the mark, or None."""
+    middle = np.median(curves(arm, "success"), 0)
+    found = np.flatnonzero(middle >= mark)
+    return 2 * (int(found[0]) + 1) if len(found) else None
 
 
-def draw(L, arm):
-    arm = round(arm)
-    batches = np.arange(2, 2 * curves(0, "success").shape[1] + 1, 2).tolist()
+def panel(L, arm, name, mark):
+    """One run: five seeds, their median, and a flag where it reaches the mark."""
+    seeds = curves(arm, "success")
+    batches = np.arange(2, 2 * seeds.shape[1] + 1, 2).tolist()
     plot = Plot(
-        x=(0, batches[-1] + 8),
-        y=(0, 1),
+        x=(0, 17),
+        y=(0, 1.05),
         x_name=L("采了几批", "batches sampled"),
-        y_name=L("答对的比例", "share of correct responses"),
-        x_ticks=[0, 4, 8, 12, 16],
+        y_name=L(name),
+        x_ticks=[0, 8, 16],
         y_ticks=[0, 0.5, 1],
-        height=270,
+        height=130,
     )
-    chosen = curves(arm, "success")
-    low, high = chosen.min(0).tolist(), chosen.max(0).tolist()
-    up = list(zip(batches, high, strict=True))
-    plot.fill(up + list(zip(batches, low, strict=True))[::-1], "old")
-    for k in range(len(ARMS)):
-        middle = np.median(curves(k, "success"), 0).tolist()
-        plot.line(list(zip(batches, middle, strict=True)), "old thin")
-    middle = np.median(chosen, 0).tolist()
-    plot.line(list(zip(batches, middle, strict=True)), "ink")
-    plot.dot(batches[-1], middle[-1], "sel")
-    named = []
-    for k in range(len(ARMS)):
-        end = float(np.median(curves(k, "success"), 0)[-1])
-        named.append((end, L(NAMES[k]), "strong" if k == arm else "old"))
-    plot.names(batches[-1] + 1.2, named, lead=batches[-1] + 0.2)
-    options = []
-    for k in range(len(ARMS)):
-        end = float(np.median(ends(k, "success")))
-        drawn = bars((end, "ink"), (1 - end, "old pale"))
-        options.append(
-            option(
-                L(NAMES[k]),
-                drawn,
-                f"{end:.2f}",
-                sub=details(k),
-                pick=("arm", k),
-                pressed=k == arm,
-            )
+    for seed in seeds:
+        plot.line(list(zip(batches, seed.tolist(), strict=True)), "old thin")
+    plot.line(list(zip(batches, np.median(seeds, 0).tolist(), strict=True)), "ink")
+    plot.line([(0, mark), (17, mark)], "sel thin dashed")
+    at = reached(arm, mark)
+    plot.line([(at or 8, 0), (at or 8, mark)], "sel", show=at is not None)
+    plot.dot(at or 8, mark, "sel", show=at is not None)
+    never = L("没有到过", "never")
+    words = L(f"{at} 批", f"{at} batches") if at else never
+    plot.text(16.6, 0.14, words, "boxed strong", align="right")
+    return plot
+
+
+def draw(L, board, mark):
+    shown = BOARDS[round(board)]
+    panels = [panel(L, arm, name, mark) for arm, name in shown]
+
+    def tell(arm, name):
+        success = ends(arm, "success")
+        return tile(
+            L(name),
+            f"{np.median(success):.2f}",
+            L(
+                f"{success.min():.2f} 到 {success.max():.2f}",
+                f"{success.min():.2f} to {success.max():.2f}",
+            ),
         )
-    success = ends(arm, "success")
+
     return scene(
-        side(plot, stack(*options), shares=(1.25, 1)),
-        tiles=[
-            tile(
-                L("最后答对", "correct at the end"),
-                f"{np.median(success):.2f}",
-                L(
-                    f"五个种子：{success.min():.2f} 到 {success.max():.2f}",
-                    f"five seeds: {success.min():.2f} to {success.max():.2f}",
-                ),
-            ),
-            tile(
-                L("回答的长度", "length"),
-                f"{np.median(ends(arm, 'length')):.0f}",
-                L("个词元，上限 40", "tokens, at most 40"),
-            ),
-            tile(
-                L("打勾却不对", "ticked, but incorrect"),
-                f"{np.median(ends(arm, 'lies')):.2f}",
-                L("占全部回答", "of all responses"),
-            ),
-        ],
+        grid(*panels, columns=2),
+        caption(
+            L(
+                "细线是五个种子，粗线是中位数；旗子：中位数到达虚线时用了几批。"
+                "下面是最后答对的比例。",
+                "Thin: five seeds; thick: their median; flag: batches until it is at "
+                "the dashed line. Below: correct at the end.",
+            )
+        ),
+        tiles=[tell(arm, name) for arm, name in shown],
     )
 
 
@@ -132,31 +124,30 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial(
-            "arm",
-            [*range(len(ARMS))],
-            1,
-            ("哪一种", "which run"),
-            "",
-            kind="hidden",
-        )
+            "board",
+            [0, 1],
+            0,
+            ("比什么", "compared"),
+            kind="choice",
+            options=[
+                ("步子与遍数", "steps and passes"),
+                ("裁剪救了什么", "what the clip saves"),
+            ],
+        ),
+        Dial("mark", MARKS, 0.8, ("旗子插在", "flag at"), kind="choice"),
     ],
     title=(
         "步子小，多用几遍省数据；步子大，多用几遍反而有害",
         "With small steps reuse saves data; with large steps it does harm",
     ),
     alt=(
-        "左边是七种训练的答对比例随批数的变化，选中的一种画成粗线，阴影是五个种子的"
-        "范围。右边是七种训练的名字和最后的答对比例。",
-        "Left, the share of correct responses over the batches sampled for seven kinds "
-        "of training; the chosen one is bold, with the range of five seeds. Right, "
-        "their names and their last shares.",
+        "四幅小图，同样的坐标：答对的比例随批数的变化，旗子插在中位数到达虚线的地方。",
+        "Four small plots with the same axes, the share correct over the batches "
+        "sampled, and a flag where the median reaches a dashed line.",
     ),
     presets=[
-        Preset(NAMES[1], arm=1),
-        Preset(NAMES[0], arm=0),
-        Preset(NAMES[2], arm=2),
-        Preset(NAMES[3], arm=3),
-        Preset(NAMES[6], arm=6),
+        Preset(("步子与遍数", "steps and passes"), board=0, mark=0.8),
+        Preset(("裁剪救了什么", "what the clip saves"), board=1, mark=0.6),
     ],
     wide=True,
 )

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import torch
 
-from tokenbook.explorer import Dial, Figure, Plot, Preset, number, scene, side, tile
+from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
 from tokenbook.figures._three import (
     LEVEL,
     RIGHT,
@@ -16,7 +16,9 @@ from tokenbook.figures._three import (
 from tokenbook.languages.glossary import terms
 from tokencredit import group_relative, leave_one_out
 
-SIZES = list(range(2, 17))
+SIZES = [2, 3, 4, 6, 8, 16]
+ROUND = 18  # points of an ellipse
+FAR = 2.2  # end of the axis
 RULES = {
     "group mean": partial(group_relative, scale=False),
     "leave-one-out": leave_one_out,
@@ -43,18 +45,14 @@ def groups(size):
 
 
 @cache
-def mean_noise(rule, size, right, level):
-    """Norm of a group's mean estimate and its noise (噪声与信号之比), by enumeration.
+def spread(rule, size, right, level):
+    """Mean and covariance of a group's estimate (估计的均值与协方差), by enumeration.
 
     Args:
         rule: a key of RULES.
         size: responses per group.
         right: probability of the right response.
         level: added to every reward.
-
-    Returns:
-        the norm of the mean over that of the true gradient; the standard deviation of
-        the estimate over the norm of its own mean.
     """
     prob, scores = policy(right)
     members, orders = groups(size)
@@ -63,71 +61,81 @@ def mean_noise(rule, size, right, level):
     estimates = (weights[..., None] * scores[members]).mean(1)
     chance = orders * prob[members].prod(1)
     mean = chance @ estimates
-    variance = chance @ (estimates - mean).square().sum(1)
+    off = estimates - mean
+    return mean, (chance[:, None] * off).T @ off
+
+
+@cache
+def mean_noise(rule, size, right, level):
+    """Norm of a group's mean estimate and its noise (噪声与信号之比).
+
+    Returns:
+        the norm of the mean over that of the true gradient; the standard deviation of
+        the estimate over the norm of its own mean.
+    """
+    mean, covariance = spread(rule, size, right, level)
     truth = mean_variance(right, 0.0, 0.0)[0]
-    return (mean.norm() / truth.norm()).item(), (variance.sqrt() / mean.norm()).item()
+    noise = covariance.trace().sqrt() / mean.norm()
+    return (mean.norm() / truth.norm()).item(), noise.item()
+
+
+@cache
+def cloud(rule, size, right, level):
+    """Where the estimates fall (落点): centre and ellipse in the plane of the logits.
+
+    The plane holds all gradients, since logits have one direction without effect. Its
+    first axis points along the true gradient, whose length is the unit.
+
+    Returns:
+        the centre, and ROUND points of the ellipse of one standard deviation.
+    """
+    mean, covariance = spread(rule, size, right, level)
+    truth = mean_variance(right, 0.0, 0.0)[0]
+    along = truth / truth.norm()
+    across = torch.linalg.cross(along, torch.full((3,), 3**-0.5, dtype=along.dtype))
+    plane = torch.stack([along, across]) / truth.norm()
+    centre, flat = plane @ mean, plane @ covariance @ plane.T
+    values, vectors = torch.linalg.eigh(flat)
+    half = vectors @ values.clamp(min=0).sqrt().diag() @ vectors.T  # without a sign
+    angles = torch.arange(ROUND + 1, dtype=along.dtype) * (2 * math.pi / ROUND)
+    ring = half @ torch.stack([angles.cos(), angles.sin()]) + centre[:, None]
+    return centre.tolist(), ring.T.tolist()
 
 
 def draw(L, size, right, level):
-    found = {rule: [mean_noise(rule, n, right, level) for n in SIZES] for rule in RULES}
-    now = {rule: values[SIZES.index(round(size))] for rule, values in found.items()}
-    ticks = [2, 4, 8, 16]
-    norm = Plot(
-        x=(1.4, 16.6),
-        y=(0, 1.2),
-        x_name=L("组大小 G", "group size G"),
-        y_name=L("平均梯度 ÷ 真梯度", "mean ÷ true gradient"),
-        x_ticks=ticks,
-        y_ticks=[0, 0.5, 1],
-        height=200,
+    size = round(size)
+    now = {rule: mean_noise(rule, size, right, level) for rule in RULES}
+    plot = Plot(
+        x=(0, FAR),
+        y=(-1.5, 1.5),
+        x_name=L("沿真梯度，真梯度长 1", "along the true gradient, whose length is 1"),
+        y_name=L("横向偏离", "off to the side"),
+        x_ticks=[0, 0.5, 1, 1.5, 2],
+        y_ticks=[-1, 0, 1],
+        height=260,
     )
-    noise = Plot(
-        x=(1.4, 16.6),
-        y=(0.15, 12),
-        x_name=L("组大小 G", "group size G"),
-        y_name=L("噪声 ÷ 信号", "noise ÷ signal"),
-        x_ticks=ticks,
-        y_ticks=[0.2, 1, 5],
-        height=200,
-        log="y",
-    )
-    for plot, place in ((norm, 0), (noise, 1)):
-        plot.rule(x=size, look="dotted")
-        for rule, look in (
-            ("no baseline", "old"),
-            ("leave-one-out", "ink"),
-            ("group mean", "alt dashed"),
-        ):
-            points = zip(SIZES, (value[place] for value in found[rule]), strict=True)
-            plot.line(list(points), look)
-            plot.dot(size, now[rule][place], look.partition(" ")[0])
-        plot.drag(x=("size", SIZES))
-    norm.text(
-        16.4, 1.12, L("留一法，不减基线", "leave-one-out, no baseline"), align="right"
-    )
-    norm.text(
-        16.4, 0.72, L("组均值 1 − 1/G", "group mean 1 − 1/G"), "alt", align="right"
-    )
-    bare, kept = found["no baseline"][-1][1], found["leave-one-out"][-1][1]
-    upper = "no baseline" if bare >= kept else "leave-one-out"
-    middle = found[upper][SIZES.index(8)][1]  # where the words begin on a phone
-    above, below = middle * 1.6, min(bare, kept) / 1.75
-    noise.text(
-        16.4,
-        above if bare >= kept else below,
-        L("不减基线", "no baseline"),
-        "old boxed",
-        align="right",
-    )
-    noise.text(
-        16.4,
-        below if bare >= kept else above,
-        L("组均值 = 留一法", "group mean = leave-one-out"),
-        "boxed",
-        align="right",
-    )
+    plot.rule(x=1, look="dashed")
+    for rule, look in (
+        ("no baseline", "old"),
+        ("leave-one-out", "ink"),
+        ("group mean", "alt"),
+    ):
+        centre, ring = cloud(rule, size, right, level)
+        ring = [(min(max(x, 0), FAR), min(max(y, -1.5), 1.5)) for x, y in ring]
+        plot.line(ring, f"{look} thin" + " dashed" * (look == "old"))
+        if rule != "no baseline":
+            plot.dot(*centre, look)
+    plot.dot(1, 0, "sel")
+    centre, _ = cloud("group mean", size, right, level)
+    plot.arrow(0, 0, centre[0], 0, "alt")
     return scene(
-        side(norm, noise),
+        plot,
+        legend(
+            ("sel dot", L("靶心：真梯度", "bull's-eye: the true gradient")),
+            ("alt line", L("组均值", "group mean")),
+            ("ink line", L("留一法", "leave-one-out")),
+            ("old dashed line", L("不减基线", "no baseline")),
+        ),
         tiles=[
             tile(
                 L("组均值", "group mean"),
@@ -155,11 +163,11 @@ FIGURE = Figure(
         "The group mean shrinks the gradient, leave-one-out does not; equal noise",
     ),
     alt=(
-        "左边是平均梯度与真梯度之比随组大小的变化，组均值沿 1 − 1/G 上升，"
-        "留一法恒为 1。右边是噪声与信号之比，对数坐标，组均值与留一法重合。",
-        "Left: the mean gradient over the true one by group size. The group mean rises "
-        "along 1 − 1/G, leave-one-out is 1. Right: noise over signal on a log axis, "
-        "where the group mean and leave-one-out coincide.",
+        "一张靶：靶心是真梯度，每种做法一个椭圆，是估计散布的范围。留一法的中心在靶心，"
+        "组均值的中心差 1/G，椭圆同比例缩小。",
+        "A target with the true gradient as its bull's-eye, and an ellipse for the "
+        "spread of each estimate. That of leave-one-out is centred on it, that of the "
+        "group mean falls short by 1/G and is smaller in proportion.",
     ),
     presets=[
         Preset(("每组四条", "groups of four"), size=4, right=0.3, level=0.0),

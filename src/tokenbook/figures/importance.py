@@ -44,19 +44,40 @@ def effective_share(old, new):
 
 
 def records(L, old, new):
-    """The records as one bar of a hundred, and the same after weighting."""
-    plot = Plot(x=(0, 1), y=(0, 4), axes=False, height=190)
-    for y, chance, look in ((2.35, old, "old"), (0.35, new, "ink")):
-        plot.area(0, 1 - chance, y, y + 0.85, "old pale")
-        plot.area(1 - chance, 1, y, y + 0.85, look)
-    parts = (
-        (2.35, old, L("旧记录里各占多少", "shares in the old records")),
-        (0.35, new, L("加权以后各占多少", "shares after weighting")),
+    """The hundred walkers as cells, the same as wide as they count, and fresh ones."""
+    plot = Plot(x=(0, 1), y=(0, 6), axes=False, height=210)
+    went = max(1, round(WALKS * old))  # to the right
+    fresh = max(1, round(WALKS * effective_share(old, new)))
+    rows = (
+        (
+            4.35,
+            old,
+            WALKS - went,
+            went,
+            L("旧策略走了 100 次", "100 walks of the old policy"),
+        ),
+        (
+            2.35,
+            new,
+            WALKS - went,
+            went,
+            L("同样 100 次，宽度是权重", "the same, as wide as they count"),
+        ),
+        (
+            0.35,
+            new,
+            max(1, round(fresh * (1 - new))),
+            max(1, round(fresh * new)),
+            L("抵得上的新记录", "fresh ones worth as much"),
+        ),
     )
-    for y, chance, words in parts:
-        plot.text(0, y + 1.18, words, "strong", align="left")
-        plot.text(0.01, y + 0.42, f"← {number(1 - chance)}", "boxed", align="left")
-        plot.text(0.99, y + 0.42, f"{number(chance)} →", "boxed", align="right")
+    for k, (y, chance, left, right, words) in enumerate(rows):
+        look = "old" if k == 0 else "ink"
+        plot.area(0, 1 - chance, y, y + 0.85, "old pale", cells=max(left, 2))
+        plot.area(1 - chance, 1, y, y + 0.85, look, cells=max(right, 2))
+        plot.text(0, y + 1.2, words, "strong", align="left")
+        said = f"{fresh}" if k == 2 else f"{left} ← → {right}"
+        plot.text(1, y + 1.2, said, align="right")
     return plot
 
 
@@ -116,11 +137,11 @@ FIGURE = Figure(
         "The further apart the two policies, the less old records are worth",
     ),
     alt=(
-        "左边两条横条：旧记录里向左向右各占多少，加权以后各占多少。右边一条曲线："
-        "有效样本的占比随新策略变化，在旧策略处等于 1。",
-        "Left, two bars: the shares of left and right in the old records, and after "
-        "weighting. Right, a curve: the effective share over the new policy, equal to "
-        "1 at the old policy.",
+        "左边三排格子：旧策略的一百次，一格一次；同样的一百次，宽度是各自的权重；"
+        "抵得上的新记录。右边一条曲线：有效样本的占比随新策略变化，在旧策略处等于 1。",
+        "Left, three rows of cells: a hundred walks of the old policy; the same, each "
+        "as wide as it counts; and the fresh ones worth as much. Right, a curve: the "
+        "effective share over the new policy, equal to 1 at the old policy.",
     ),
     presets=[
         Preset(("正文的例子", "the example"), old=0.1, new=0.9),

@@ -12,8 +12,6 @@ from tokenbook.explorer import (
     legend,
     number,
     scene,
-    side,
-    stack,
     tile,
 )
 from tokencredit import dynamic_sampling, group_relative, top_variance
@@ -22,7 +20,7 @@ GROUPS, SIZE = 20, 8  # prompts in the batch, responses to each
 SHARES = [round(0.05 * k, 2) for k in range(1, GROUPS + 1)]
 CHANCES = [0.1, 0.3, 0.5, 0.7, 0.9]
 SPREADS = [0, 1, 2, 3, 4, 6]
-SHELF, RISE = 0.8, 0.25  # where the row of dots has its 0, and how far up its 1
+FULL = 2.3  # of the axis; eight rewards, half of them 1, have 8/4
 IDS = torch.arange(GROUPS).repeat_interleave(SIZE)
 LUCK = torch.rand(
     GROUPS, SIZE, generator=torch.Generator().manual_seed(0), dtype=torch.float64
@@ -78,54 +76,49 @@ def curves(chance, spread):
 
 def draw(L, p, spread, chance):
     rewards = batch(chance, spread)
-    stds = rewards.view(GROUPS, SIZE).std(1).tolist()
-    means = rewards.view(GROUPS, SIZE).mean(1).tolist()
+    groups = rewards.view(GROUPS, SIZE)
+    stds, right = groups.std(1).tolist(), groups.sum(1).int().tolist()
     kept, mixed = kept_groups(chance, spread, p)
     now = signal_kept(rewards, top_variance(rewards, IDS, keep=p), False)
-    groups = Plot(
+    order = sorted(range(GROUPS), key=lambda k: (-round(stds[k], 9), not kept[k], k))
+    jars = Plot(
         x=(0, GROUPS),
-        y=(0, 1.1),
-        x_name=L("二十个提示，由难到易", "twenty prompts, from hard to easy"),
-        y_name=L("每组答对的比例", "share correct of each group"),
+        y=(0, FULL),
+        x_name=L("二十组，按奖励的方差排", "twenty groups, by the variance of rewards"),
+        y_name=L("信号：组内优势的平方和", "signal: sum of squared advantages"),
         x_ticks=[0, 5, 10, 15, 20],
-        y_ticks={0: "0", 0.25: "0.25", 0.5: "0.5", SHELF: "0", SHELF + RISE: "1"},
-        height=228,
+        y_ticks=[0, 1, 2],
+        height=210,
     )
-    below = L("组内奖励的标准差", "std of the group's rewards")
-    groups.text(0.1, 0.66, below, "boxed", align="left")
-    for k, (std, mean, chosen) in enumerate(zip(stds, means, kept, strict=True)):
-        groups.area(k + 0.12, k + 0.88, 0, std, "ink" if chosen else "old")
-        groups.dot(k + 0.5, SHELF + RISE * mean, "off")
-    for y in (SHELF, SHELF + RISE):
-        groups.rule(y=y, look="old")
-    share = Plot(
-        x=(0, 1),
-        y=(0, 1.05),
-        x_name=L("保留的组的比例", "share of the groups kept"),
-        y_name=L("留下的信号（%）", "signal kept (%)"),
-        x_ticks=[0, 0.5, 1],
-        y_ticks={0: "0", 0.5: "50", 1: "100"},
-        height=170,
-    )
-    share.line([(0, 0), (1, 1)], "old dashed")
-    share.line([(0, 0), *zip(SHARES, curves(chance, spread)[0], strict=True)])
-    share.text(0.62, 0.4, L("随机保留", "at random"), "old", align="left")
-    share.dot(p, now, "sel")
-    share.drag(x=("p", SHARES))
-    share.grip((p, now), x=("p", SHARES))
+    for n, k in enumerate(order):
+        fill = (SIZE - 1) * stds[k] ** 2
+        jars.area(n + 0.1, n + 0.9, 0, SIZE / 4, "old pale")
+        jars.area(n + 0.1, n + 0.9, 0, fill, "ink", show=kept[k])
+        jars.area(n + 0.1, n + 0.9, 0, fill, "old", show=not kept[k])
+        jars.text(n + 0.5, 2.15, f"{right[k]}", "quiet wide-only")
+    cut = GROUPS * p
+    jars.line([(cut, 0), (cut, FULL)], "sel")
+    places = [GROUPS * share for share in SHARES]
+    jars.drag(x=("p", places))
+    jars.grip((cut, 1.2), x=("p", places))
+    level = Plot(x=(0, 1), y=(0, 2), axes=False, height=74)
+    for y, share, look, words in (
+        (1.1, sum(kept) / GROUPS, "old", L("留下的组", "groups kept")),
+        (0.1, now, "ink", L("留下的信号", "signal kept")),
+    ):
+        level.area(0, 1, y, y + 0.75, "old pale")
+        level.area(0, share, y, y + 0.75, look)
+        said = f"{words} {number(100 * share, 0)}%"
+        level.text(0.99, y + 0.38, said, "boxed", align="right")
     low = min(std for std, chosen in zip(stds, kept, strict=True) if chosen)
     return scene(
-        side(
-            stack(
-                groups,
-                legend(
-                    ("ink", L("留下的组", "kept")),
-                    ("old", L("丢掉的组", "dropped")),
-                ),
-            ),
-            share,
-            shares=(1.5, 1),
+        jars,
+        legend(
+            ("ink", L("留下的组", "kept")),
+            ("old", L("丢掉的组", "dropped")),
+            ("", L("上面的数：八条里对了几条", "above: correct of eight")),
         ),
+        level,
         tiles=[
             tile(
                 L("留下的组", "groups kept"),
@@ -171,13 +164,11 @@ FIGURE = Figure(
         "The groups of largest variance hold at least their share of the signal",
     ),
     alt=(
-        "左图：二十组由难到易，柱高是组内奖励的标准差，留下的是黑柱，丢掉的是灰柱，"
-        "上面一排空心圆点的高低是每组答对的比例。右图：留下的信号随保留比例的变化，虚线是随机保留。",
-        "Left: twenty groups from hard to easy, with bars as high as the std of their "
-        "rewards, black if kept and grey if dropped; a row of hollow dots above shows "
-        "how many are correct. "
-        "Right: the signal kept over the share of groups kept, and a dashed line for "
-        "keeping at random.",
+        "二十根柱子是二十组，高度是组内优势的平方和，从大到小排；竖线左边的留下，是黑柱，"
+        "右边的丢掉，是灰柱。下面两条横条：留下的组占多少，留下的信号占多少。",
+        "Twenty bars, as high as the squared advantages of a group, from the largest "
+        "down. Left of a line they are kept and black, right of it dropped and grey. "
+        "Two bars below: the share of groups kept, and of the signal.",
     ),
     presets=[
         Preset(("论文的 25%", "the paper's 25%"), p=0.25, spread=4, chance=0.5),

@@ -1,7 +1,7 @@
-"""Micro-batches and ranks (微批与显卡): own token means against counts of the step."""
+"""Micro-batches (微批): cut eight responses anywhere; who counts decides weights."""
 
 from functools import cache
-from itertools import groupby
+from itertools import pairwise
 
 import torch
 
@@ -11,6 +11,9 @@ from tokenbook.explorer import (
     Plot,
     Preset,
     caption,
+    card,
+    grid,
+    h,
     number,
     scene,
     stack,
@@ -18,137 +21,120 @@ from tokenbook.explorer import (
 )
 from tokencredit import aggregate_loss
 
-LENGTHS = (10, None, 10, 19, 10, 9, 10, 10)  # a group of signs; the second is a dial
-LONG = [10, 19, 27, 36, 64, 128]
-SIZES = [1, 2, 4]
-RANKS = [1, 2]
+LENGTHS = (10, 36, 10, 19, 10, 9, 10, 10)  # a group of signs
+PLACES = range(1, len(LENGTHS))  # where it can be cut: behind so many responses
+RANKS = 2  # devices, whose gradients are averaged
 OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
-TOPS = {2.2: [0, 0.5, 1, 1.5], 3.6: [0, 1, 2, 3]}  # of the axis -> its ticks
-ROOM = 0.075  # of the plot that a number takes on a phone
+TOP, UNDER = 3.4, -0.65  # of the axis; what lies below the bars
 
 
-def parts(size, ranks):
-    """The micro-batches of every rank: rank -> a list of lists of rows."""
-    rows = torch.arange(len(LENGTHS)).chunk(ranks)
-    return [[part.tolist() for part in of_rank.split(size)] for of_rank in rows]
+def parts(cuts):
+    """The micro-batches (微批): rows between one cut and the next.
+
+    Args:
+        cuts: behind how many responses, in rising order.
+    """
+    return [range(a, b) for a, b in pairwise((0, *cuts, len(LENGTHS)))]
 
 
 @cache
-def split_weights(long, size, ranks, counting):
+def split_weights(cuts, counting):
     """Weight of a token (词元的权重) of each response, times N: 1 is correct.
 
     Args:
-        long: tokens of the second response.
-        size: responses per micro-batch.
-        ranks: devices, whose gradients are averaged.
+        cuts: a tuple, as for `parts`.
         counting: OWN divides a micro-batch by its own tokens and averages; STEP divides
-            by those of the optimizer step and multiplies by the ranks; FORGOTTEN leaves
-            out the ranks.
+            by those of the optimizer step and adds; FORGOTTEN leaves out that the ranks
+            average once more.
 
     Returns:
         eight numbers, one per response.
     """
-    lengths = torch.tensor([n or long for n in LENGTHS])
+    lengths = torch.tensor(LENGTHS)
     mask = torch.arange(int(lengths.max())) < lengths[:, None]
     loss = torch.zeros(mask.shape, dtype=torch.float64, requires_grad=True)
-    total = int(lengths.sum())
-    for micro in parts(size, ranks):
-        for rows in micro:
-            live = mask[rows]
-            if counting == OWN:
-                mine = aggregate_loss(loss[rows], live, "token-mean") / len(micro)
-            else:
-                mine = aggregate_loss(loss[rows], live, "token-mean", denominator=total)
-                mine = mine * (ranks if counting == STEP else 1)
-            (mine / ranks).backward()  # communication averages over the ranks
+    total, pieces = int(lengths.sum()), parts(cuts)
+    for rows in pieces:
+        some, live = loss[[*rows]], mask[[*rows]]
+        if counting == OWN:
+            mine = aggregate_loss(some, live, "token-mean") / len(pieces)
+        else:
+            mine = aggregate_loss(some, live, "token-mean", denominator=total)
+            mine = mine / (RANKS if counting == FORGOTTEN else 1)
+        mine.backward()  # adds up
     return (loss.grad[:, 0] * total).tolist()
 
 
-def cosine(weights, lengths):
-    """Cosine between the weights of all tokens and the correct ones (余弦)."""
-    along = sum(w * n for w, n in zip(weights, lengths, strict=True))
-    size = sum(w * w * n for w, n in zip(weights, lengths, strict=True)) ** 0.5
-    return along / (size * sum(lengths) ** 0.5)
+def compared(weights):
+    """Cosine (余弦) of the weights of all tokens and the correct ones; their norms."""
+    pairs = [*zip(weights, LENGTHS, strict=True)]
+    along, squares = (sum(w**k * n for w, n in pairs) for k in (1, 2))
+    return along / (squares * sum(LENGTHS)) ** 0.5, (squares / sum(LENGTHS)) ** 0.5
 
 
-def spread(middles, weights):
-    """Which numbers a phone has room for 放得下的数: the extreme ones first."""
-    chosen = []
-    for k in sorted(
-        middles, key=lambda k: weights[k] not in (max(weights), min(weights))
-    ):
-        if all(abs(middles[k] - middles[j]) >= ROOM for j in chosen):
-            chosen.append(k)
-    return chosen
-
-
-def draw(L, long, size, ranks, counting):
-    lengths = [n or long for n in LENGTHS]
-    total = sum(lengths)
-    weights = split_weights(long, size, ranks, counting)
-    top = next(end for end in TOPS if max(weights) < 0.85 * end)
-    unit = top / 3.6  # what lies below keeps its place
-    plot = Plot(
-        x=(0, total),
-        y=(-1.5 * unit, top),
-        x_name=L("一格一个词元，一段一条回答", "a cell is a token, a block a response"),
-        y_name=L(
-            "一个词元的权重 ÷ 应有的权重", "weight of a token ÷ what it should be"
-        ),
-        y_ticks=TOPS[top],
-        height=250,
-    )
-    ends = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
-    for k, (n, weight) in enumerate(zip(lengths, weights, strict=True)):
-        look = "ink" if k % 2 == 0 else "old"
-        plot.area(ends[k], ends[k + 1], 0, weight, look, cells=n)
-    written = [number(weight, 1) for weight in weights]
-    middles = {}  # of the blocks that share a number, by the first of them
-    for _, run in groupby(range(len(weights)), written.__getitem__):
-        first, *_ = run = [*run]
-        middle = (ends[first] + ends[run[-1] + 1]) / 2 / total
-        middles[first] = max(middle, 0.45 * ROOM)
-    free = spread(middles, weights)
-    for k, said in enumerate(written):
-        look = "above strong" + " wide-only" * (k in middles and k not in free)
-        x, y = middles.get(k, 0) * total, max(weights[k], 1.05)
-        plot.text(x, y, said, look, show=k in middles)
-    plot.line([(0, 1), (total, 1)], "dashed sel")
-    boxes = [rows for micro in parts(size, ranks) for rows in micro]
-    for k in range(len(LENGTHS)):
-        rows = boxes[k] if k < len(boxes) else boxes[-1]
-        left, right = ends[rows[0]], ends[rows[-1] + 1]
-        plot.area(
-            left, right, -0.45 * unit, -0.18 * unit, "old gap", show=k < len(boxes)
+def draw(L, counting, c1, c2, c3, c4, c5, c6, c7):
+    here = (c1, c2, c3, c4, c5, c6, c7)
+    cuts = tuple(k for k, cut in zip(PLACES, here, strict=True) if cut)
+    weights = split_weights(cuts, counting)
+    plot = Plot(x=(0, len(LENGTHS)), y=(UNDER, TOP), axes=False, height=230)
+    for k, weight in enumerate(weights):
+        over = weight > 1.05
+        looks = ("ink", not over), ("alt", over)  # a bar keeps its colour
+        for look, shown in looks:
+            plot.area(k + 0.1, k + 0.9, 0, min(weight, TOP), look, show=shown)
+        plot.text(
+            k + 0.5, max(min(weight, 2.9), 1.05), number(weight, 1), "above strong"
         )
-    cards = parts(size, ranks)
-    for k in range(max(RANKS)):
-        rows = cards[k] if k < len(cards) else cards[-1]
-        left, right = ends[rows[0][0]], ends[rows[-1][-1] + 1]
-        shown = k < len(cards)
-        plot.area(left, right, -1.38 * unit, -0.65 * unit, "ink gap", show=shown)
-        words = L(f"卡 {k + 1}", f"rank {k + 1}")
-        plot.text((left + right) / 2, -1.02 * unit, words, "boxed strong", show=shown)
-    says = L(
-        "细条是微批，粗条是显卡。虚线是 1，即整批的词元平均。",
-        "Thin bars: micro-batches; thick ones: ranks. Dashed: the token mean of all.",
-    )
-    size_of = sum(w * w * n for w, n in zip(weights, lengths, strict=True)) / total
+    plot.line([(0, 1), (len(LENGTHS), 1)], "dashed sel")
+    pieces = parts(cuts)
+    for k in range(len(LENGTHS)):
+        rows = pieces[min(k, len(pieces) - 1)]
+        box = (rows[0] + 0.04, rows[-1] + 0.96, UNDER + 0.15, -0.2)
+        plot.area(*box, "old", show=k < len(pieces))
+    plot.line([(0, 0), (len(LENGTHS), 0)], "ink thin")
+    scissors = [
+        card(
+            f"{n}",
+            flip=f"c{k}",
+            pressed=k in cuts,
+            mark="✂" if k in cuts else "·",
+            says=L(f"第 {k} 条之后剪开", f"cut behind response {k}"),
+        )
+        for k, n in enumerate(LENGTHS[:-1], 1)
+    ]
+    last = h("div", h("span", f"{LENGTHS[-1]}"), cls="ex-card")
+    cosine, norm = compared(weights)
     return scene(
-        stack(plot, caption(says)),
+        caption(
+            L(
+                "柱：一个词元的权重 ÷ 应有的权重。虚线是 1。",
+                "Bars: weight of a token ÷ what it should be. Dashed: 1.",
+            )
+        ),
+        stack(
+            plot,
+            grid(*scissors, last, columns=len(LENGTHS)),
+            caption(
+                L(
+                    "八条回答各有几个词元；点一下，在它后面剪开或接上。灰条是微批。",
+                    "Tokens of eight responses; click one to cut behind it, or join. "
+                    "Grey: micro-batches.",
+                )
+            ),
+        ),
         tiles=[
             tile(
                 L("最重 ÷ 最轻", "heaviest ÷ lightest"),
                 number(max(weights) / min(weights), 1) + "×",
             ),
-            tile(
-                L("权重的余弦", "cosine of weights"), number(cosine(weights, lengths))
-            ),
-            tile(L("权重的模之比", "ratio of their norms"), number(size_of**0.5)),
+            tile(L("权重的余弦", "cosine of weights"), number(cosine)),
+            tile(L("权重的模之比", "ratio of their norms"), number(norm)),
         ],
     )
 
 
+ALL = {f"c{k}": 1 for k in PLACES}
+NONE = {f"c{k}": 0 for k in PLACES}
 FIGURE = Figure(
     draw,
     dials=[
@@ -159,32 +145,45 @@ FIGURE = Figure(
             ("分母", "denominator"),
             kind="choice",
             options=[
-                ("各自", "own"),
-                ("整步", "the step"),
-                ("漏乘 W", "no × W"),
+                ("各自的词元", "own tokens"),
+                ("整步的词元", "tokens of the step"),
+                ("两张卡，忘了乘 2", "two ranks, no × 2"),
             ],
         ),
-        Dial("size", SIZES, 1, ("每个微批几条", "per micro-batch"), "b", fine=False),
-        Dial("ranks", RANKS, 2, ("几张卡", "ranks"), "W", fine=False),
-        Dial("long", LONG, 36, ("第二条有多长", "tokens of 2nd"), "n₂", fine=False),
+        *(
+            Dial(
+                f"c{k}",
+                [0, 1],
+                1,
+                (f"第 {k} 条后剪开", f"cut behind {k}"),
+                kind="hidden",
+            )
+            for k in PLACES
+        ),
     ],
     title=(
         "微批分母各算各的词元，权重就随切法而变；按整步来数，怎么切都一样",
         "Own counts make weights depend on the cut; counts of the whole step do not",
     ),
     alt=(
-        "八条回答并排，每格一个词元，高度是词元的权重与应有权重之比。下面的细条是微批，"
-        "粗条是显卡。",
-        "Eight responses side by side, one cell per token; the height is the weight of "
-        "a token over what it should be. Thin bars below are micro-batches, thick ones "
-        "ranks.",
+        "八条回答各一根柱，高度是它的词元的权重与应有权重之比；下面的灰条是微批，"
+        "可以在任何两条之间剪开。",
+        "A bar for each of eight responses, as high as the weight of its tokens over "
+        "what it should be. Grey bars below are micro-batches; they can be cut between "
+        "any two responses.",
     ),
     presets=[
-        Preset(("每个微批一条", "one per micro-batch"), counting=OWN, size=1),
-        Preset(("每个微批四条", "four per micro-batch"), counting=OWN, size=4),
-        Preset(("有一条特别长", "a very long one"), counting=OWN, size=2, long=128),
-        Preset(("数整步", "count the step"), counting=STEP, size=1),
-        Preset(("忘了乘卡数", "ranks forgotten"), counting=FORGOTTEN, size=1),
+        Preset(("每个微批一条", "one per micro-batch"), counting=OWN, **ALL),
+        Preset(
+            ("每个微批四条", "four per micro-batch"), counting=OWN, **NONE | {"c4": 1}
+        ),
+        Preset(
+            ("长的单独一批", "the long one alone"),
+            counting=OWN,
+            **NONE | {"c1": 1, "c2": 1},
+        ),
+        Preset(("数整步", "count the step"), counting=STEP, **ALL),
+        Preset(("忘了乘卡数", "ranks forgotten"), counting=FORGOTTEN, **ALL),
     ],
     wide=True,
 )

@@ -51,6 +51,8 @@ PARTS = ((0, 1), (3, 2), (0, 2), (3, 1))  # mini-batches, shuffled before each e
 EPOCHS, STEPS = 2, len(PARTS)  # K, and K x M
 LAST = 2 + STEPS  # after sampling, credit and the steps
 COLUMNS = max(map(len, WORDS))
+SURE = 0.95  # a token that is no choice; its numbers are left out
+MOVED = 0.03  # from 1: a ratio that is worth a number
 FARTHEST = 0.65  # from 1: a ratio whose bar is full
 RATE = 2e-4  # of Adam
 NONE = "\u00a0"  # keeps the place of a number
@@ -201,14 +203,14 @@ def cells(k, step, update):
     ]
     if step in (0, LAST):
         words, chances = (NEXT[k], NEW[k]) if step else (WORDS[k], OLD[k])
-        said = [number(p) for p in numbers(chances)]
+        said = [number(p) if p < SURE else NONE for p in numbers(chances)]
         looks = [{"push": p, "look": "plain"} for p in numbers(chances)]
     elif step == 1:
         said = [number(a, 1, sign=True) for a in credits[k]]
         looks = [{"credit": fill} for fill in fills]
     elif k in PARTS[update - 1]:
         now = ratios(update)[k]
-        said = [number(rho) for rho in now]
+        said = [number(rho) if abs(rho - 1) >= MOVED else NONE for rho in now]
         looks = [
             {
                 "credit": fill,
@@ -239,10 +241,12 @@ def draw(L, step):
     )
     dead = sum(map(sum, silent(update).values())) if update else 0
     old = L(
-        "柱和数字：采样时每个词元的概率", "Bars and numbers: probabilities when sampled"
+        "柱：概率；数字：低于 0.95 的",
+        "Bars: probability; numbers: those below 0.95",
     )
     ratio = L(
-        "数字：比率 ρ；柱：它离 1 多远", "Numbers: ratios ρ; bars: how far from 1"
+        "柱：ρ 离 1 多远；数字：0.03 以上的",
+        "Bars: how far ρ is from 1; numbers from 0.03",
     )
     shown = [old, L("底色和数字：优势 A", "Fill and numbers: advantages A")]
     shown += [ratio] * STEPS + [old]

@@ -10,7 +10,7 @@ from tokenbook.explorer import (
     caption,
     number,
     scene,
-    stack,
+    side,
     tile,
 )
 from tokenbook.languages.glossary import terms
@@ -18,7 +18,7 @@ from tokenbook.languages.glossary import terms
 MEANS = [2, 4, 10]  # mean length, 1/h
 SHOWN = 30  # lengths on the axis
 SAME, INVERSE = range(2)
-TOPS = {2: 0.3, 4: 0.22, 10: 0.11}  # of the axis for equal weights, by mean length
+TOP = 0.45  # of the axis, the same for both rules
 
 
 @cache
@@ -42,20 +42,37 @@ def parts(mean, rule, sign):
     return [p * sign * w / usual * (1 - n * h) for n, p, w in each]
 
 
+def seesaw(L, sooner, later, total, sign):
+    """Two pans: what makes it stop sooner and what makes it go on; one fixed scale."""
+    plot = Plot(x=(0, 10), y=(0, 10), axes=False, height=190)
+    tilt = 2.2 * total / (sooner + later)
+    plot.fill([(4.6, 0.6), (5.4, 0.6), (5, 3.5)], "old")
+    plot.line([(1.5, 3.5 - tilt), (8.5, 3.5 + tilt)], "ink")
+    sides = (
+        (0.4, 2.6, 3.5 - tilt, sooner, "up", L("更早停", "stop sooner")),
+        (7.4, 9.6, 3.5 + tilt, later, "down", L("写下去", "write on")),
+    )
+    for x0, x1, y, weight, look, words in sides:
+        plot.area(x0, x1, y, y + 5 * weight, look)
+        plot.text((x0 + x1) / 2, y - 0.75, words, f"{look} strong")
+    short = L("短回答推左盘，长回答推右盘", "short ones load the left pan")
+    long = L("短回答推右盘，长回答推左盘", "short ones load the right pan")
+    plot.text(5, 9.5, short if sign > 0 else long, "quiet")
+    return plot
+
+
 def draw(L, mean, rule, sign):
     each = parts(mean, rule, sign)
     up, down = (sum(x for x in each if s * x > 0) for s in (1, -1))
     total = sum(each)
-    top = TOPS[mean] if rule == SAME else 0.45
-    mark = 0.4 if rule == INVERSE else 0.2 if top > 0.2 else 0.1
     plot = Plot(
         x=(0, SHOWN + 1),
-        y=(-top, top),
+        y=(-TOP, TOP),
         x_name=L("回答的长度 n", "length n of a response"),
         y_name=L("对停止概率的平均贡献", "mean contribution to stopping"),
         x_ticks=[1, 5, 10, 15, 20, 25, 30],
-        y_ticks=[-mark, 0, mark],
-        height=200,
+        y_ticks=[-0.4, 0, 0.4],
+        height=190,
     )
     plot.rule(y=0)
     for n in range(1, SHOWN + 1):
@@ -64,9 +81,9 @@ def draw(L, mean, rule, sign):
         # two bars, of which one shows: a bar keeps its colour
         plot.area(n - 0.42, n + 0.42, low, high, "up", show=x > 0)
         plot.area(n - 0.42, n + 0.42, low, high, "down", show=x < 0)
-    plot.line([(mean, -top), (mean, top)], "dashed old")
+    plot.line([(mean, -TOP), (mean, TOP)], "dashed old")
     words = L(f"平均 {mean}", f"mean {mean}")
-    plot.text(mean + 0.4, -0.85 * top, words, "old", align="left")
+    plot.text(mean + 0.4, -0.85 * TOP, words, "old", align="left")
     if abs(total) < 1e-6:
         says = L("正负抵消：长度不动", "They cancel: the length stays")
     elif total > 0:
@@ -74,7 +91,8 @@ def draw(L, mean, rule, sign):
     else:
         says = L("合起来为负：更晚停，回答变长", "Negative in all: it stops later")
     return scene(
-        stack(plot, caption(says)),
+        side(plot, seesaw(L, up, -down, total, sign), shares=(1.5, 1)),
+        caption(says),
         tiles=[
             tile(
                 L("向上的柱之和", "bars upwards"), number(up, 2, sign=True), look="up"
@@ -116,9 +134,10 @@ FIGURE = Figure(
     ),
     alt=(
         "横轴是回答的长度，柱子是这个长度的回答对停止概率的平均贡献。"
-        "短于平均的与长于平均的方向相反。",
+        "短于平均的与长于平均的方向相反。旁边的跷跷板把两边各加起来。",
         "Bars over the length of a response: what responses of this length add to the "
-        "chance of stopping. Short and long ones point opposite ways.",
+        "chance of stopping. Short and long ones point opposite ways. A seesaw "
+        "beside them adds up either side.",
     ),
     presets=[
         Preset(("权重相同", "equal weights"), rule=SAME, sign=1),
@@ -127,8 +146,9 @@ FIGURE = Figure(
     ],
     note=(
         "两种权重都除以自己的平均（1/n 除以 E[1/n]），好互相比较；长度只画到 30，"
-        "纵轴随设置放大。",
+        "刻度不变。",
         "Each weight is divided by its mean (1/n by E[1/n]), to compare the two; "
-        "lengths end at 30 here, and the vertical axis zooms in.",
+        "lengths end at 30 here, and the scale is the same throughout.",
     ),
+    wide=True,
 )
