@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from quick import some
 from test_site_build import load
 
@@ -629,11 +630,17 @@ def test_the_link_and_the_picture_stand_beside_play(opened):
         for css in (".pg-play", ".pg-link", ".pg-picture")
     )
     assert 0 < link["y"] - play_["y"] < 60 and link["y"] == picture["y"]
-    page.click(".pg-step")
+    for _ in range(8):
+        page.click(".pg-step")
     with page.expect_download() as download:  # a page from a file has no clipboard
         page.click(".pg-picture")
     assert download.value.suggested_filename == "clip-higher.png"
     assert "Saved" in page.inner_text(".pg-copied")
+    picture = Image.open(download.value.path()).convert("RGB")
+    assert picture.size == (1200, 900) and len(picture.getcolors(1 << 20)) > 20
+    parts = [(40, 126, 590, 486), (610, 126, 1160, 486), (40, 544, 1160, 830)]
+    for box in parts:  # both maps and the curve are in it
+        assert len(picture.crop(box).getcolors(1 << 20)) > 5, box
 
 
 # ---- paint the checker ----

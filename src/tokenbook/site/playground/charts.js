@@ -18,7 +18,7 @@ function colours() {
 // A canvas as large as its box, cleared.
 function surface(canvas) {
   const { clientWidth: w, clientHeight: h } = canvas;
-  const scale = Math.min(devicePixelRatio || 1, 2);
+  const scale = canvas.scale ?? Math.min(devicePixelRatio || 1, 2);
   if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
     canvas.width = Math.round(w * scale);
     canvas.height = Math.round(h * scale);

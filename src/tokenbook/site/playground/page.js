@@ -101,12 +101,17 @@ function sync() {
 
 function chart(figure) {
   const name = figure.dataset.chart, canvas = figure.querySelector("canvas"), why = quiet(name);
-  const note = figure.querySelector(".pg-quiet"), samples = state.axis === "samples";
+  const note = figure.querySelector(".pg-quiet");
   note.hidden = !why;
   note.textContent = why ? word("quiet", why) : "";
   figure.classList.toggle("pg-silent", Boolean(why));
   if (why) return;
+  plot(name, canvas);
+}
+
+function plot(name, canvas) {
   if (name === "cosine" && frozen) { histogram(canvas, frozen, ink); return; }
+  const samples = state.axis === "samples";
   const lines = sides().map((side) => ({
     name: side, lines: history[side][name], at: samples ? history[side].drawn : null,
   }));
@@ -121,10 +126,10 @@ function chart(figure) {
 const looked = () => (at < iterations ? at : undefined);
 const shown = (side) => film[side][at] ?? shot(runs[side][0]);
 
-function tree(side) {
-  const canvas = $(`[data-icicle=${side}]`), say = (letter) => word("say", letter);
+function tree(side, canvas = $(`[data-icicle=${side}]`)) {
+  const say = (letter) => word("say", letter);
   const seen = { tree: runs[side][0].tree, now: shown(side) };
-  leaves[side] = icicle(canvas, seen, state.prompt, say, ink);
+  return icicle(canvas, seen, state.prompt, say, ink);
 }
 
 const chips = (side) =>
@@ -146,7 +151,7 @@ function draw() {
     levelChart();
     judge();
   }
-  sides().forEach(tree);
+  for (const side of sides()) leaves[side] = tree(side);
   sides().forEach(chips);
   count();
   parted();
@@ -169,9 +174,9 @@ function rhythm() {
     const every = figure.classList.contains("pg-big") ? 32 : 200;
     jobs.push({ every, run: () => chart(figure), box: figure });
   }
-  if (levelNow()) jobs.push({ every: 50, run: levelChart, box: $("[data-level]") });
+  if (levelNow()) jobs.push({ every: 50, run: () => levelChart(), box: $("[data-level]") });
   for (const side of sides()) {
-    jobs.push({ every: 64, run: () => tree(side), box: $(`[data-icicle=${side}]`) });
+    jobs.push({ every: 64, run: () => { leaves[side] = tree(side); }, box: $(`[data-icicle=${side}]`) });
     jobs.push({ every: 350, run: () => chips(side), box: $(`[data-group=${side}]`) });
   }
   return jobs.map((job) => ({ ...job, last: 0 }));
@@ -331,10 +336,14 @@ async function copyPicture() {
   $(".pg-copied").textContent = ui(how);
 }
 
+// A canvas that is on no page, with twice as many pixels.
+const aside = (width, height) => Object.defineProperties(document.createElement("canvas"), {
+  clientWidth: { value: width }, clientHeight: { value: height }, scale: { value: 2 },
+});
+
 function picture() {
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-  const parts = sides().map((side) => $(`[data-icicle=${side}]`));
-  const [big] = levelNow() ? $$("[data-level] canvas") : $$(".pg-big:not(.pg-silent) canvas");
+  const level = levelNow(), [name] = storyNow().charts, num = sides().length;
   canvas.width = 1200;
   canvas.height = 900;
   pen.fillStyle = ink.paper;
@@ -343,14 +352,19 @@ function picture() {
   pen.font = `680 34px ${FONT}`;
   pen.fillText($(".pg-head h2").textContent, 40, 64, 1120);
   pen.font = `22px ${FONT}`;
-  const wide = (1120 - 40 * (parts.length - 1)) / parts.length;
-  parts.forEach((map, n) => {
-    const x = 40 + n * (wide + 40), shows = `${ui("iteration")} ${at}`;
-    pen.fillText(levelNow() ? shows : `${sides()[n]} · ${shows}`, x, 112);
+  const wide = (1120 - 40 * (num - 1)) / num;
+  const strokes = state.strokes.map((one) => `${calling(one.at)} → ${one.pay}`).join(" · ");
+  sides().forEach((side, n) => {
+    const x = 40 + n * (wide + 40), map = aside(wide / 2, 180), who = level ? strokes : side;
+    pen.fillText([who, `${ui("iteration")} ${at}`].filter(Boolean).join(" · "), x, 112, wide);
+    tree(side, map);
     pen.drawImage(map, x, 126, wide, 360);
   });
-  pen.fillText((big.parentNode.querySelector("figcaption") ?? big).textContent, 40, 530, 1120);
-  pen.drawImage(big, 40, 544, 1120, Math.min(290, 1120 * big.height / big.width));
+  const big = aside(560, 145);
+  if (level) levelChart(big);
+  else plot(name, big);
+  pen.fillText(level ? ui("satisfied") : word("chart", name), 40, 530, 1120);
+  pen.drawImage(big, 40, 544, 1120, 290);
   pen.fillStyle = ink.muted;
   pen.font = `18px ${FONT}`;
   pen.fillText(location.href, 40, 876, 1120);

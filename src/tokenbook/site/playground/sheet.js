@@ -146,8 +146,8 @@ function judge() {
   box.textContent = ui(`ends_${how}`).replace("{n}", since);
 }
 
-function levelChart() {
-  const canvas = $("[data-level] canvas"), turned = (all) =>
+function levelChart(canvas = $("[data-level] canvas")) {
+  const turned = (all) =>
     runs.A.map((_, seed) => all.map((each) => each[seed]));
   const both = satisfied(), lines = WHO.map((who) => ({
     name: who, text: ui(who), lines: turned(both[who]), at: null,
