@@ -184,10 +184,11 @@
   const SENSES = Object.entries({
     falls: /^(?:drop|decreas|declin|fall|fell|lower|reduc(?:e|es|ed|ing)$|down|degrad|deteriorat|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
     rises: /^(?:increas|ris|rose|grow|climb|improv|gain|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
-    not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不|没|没有|未|无法|失败|困难)/,
+    not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不(?!断|停|同|一|稳)|没|未|无法|失败|困难)/,
     spikes: /^(?:spik|peak|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
-    collapse: /^(?:collaps|crash|diverg(?:e[sd]?|ing)$|unstable|instab|break)|崩|塌|发散/,
-    flat: /^(?:flat|stuck|plateau|stagna|stall|saturat|constant|stay|unchanged|same|fluctuat|oscillat)|不变|停滞|平的|震荡|波动/,
+    collapse: /^(?:collaps|crash|diverg(?:e[sd]?|ing)$|unstable|instab|break)|崩|塌|发散|不稳/,
+    flat: /^(?:always|flat|stuck|plateau|stagna|stall|saturat|constant|stay|unchanged|same|fluctuat|oscillat)|一直|始终|总是|恒|不变|停滞|平的|震荡|波动/,
+    turns: /^(?:becom|became|turn)|变成|变为|降为|掉到|归零/,
     garbled: /^(?:garbl|gibberish|nonsens|messy|babbl)|乱码|胡言|乱写/,
     short: /^short|短/,
     long: /^(?:long|verbos|overthink)|变长|很长|越长/,
@@ -205,44 +206,50 @@
   });
   const PLAIN = new RegExp(`^(?:${[
     "during|training|train|trained|trainer|model|run|step|steps|stage|grpo|ppo|rl|rlhf|start|later|after|then|first|over|time|while",
-    "very|just|some|really|extremely|always|still|only|keeps?|kept|keeping|becom\\w*|remain\\w*|continu\\w*|constantly|us(?:e|ed|ing)",
+    "very|just|some|really|extremely|still|only|keeps?|kept|keeping|remain\\w*|continu\\w*|constantly|us(?:e|ed|ing)",
     "bug|fix|feat|question|help|please|issue|problem|abnormal|strange|weird|unexpected|potential|possible|value|values|normal|anyone",
     "trl|verl|openrlhf|slime|areal|skyrl|swift|qwen[\\w.]*|llama[\\w.]*|deepseek\\w*|gsm8k|dataset",
-    "训练|模型|出现|进行|使用|随着|情况|请问|请教|后期|前期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|过程|中|时|都|但|但是|且|开始|变成|变为|某个|步骤|异常|问题|关于",
+    "训练|模型|出现|进行|使用|随着|情况|请问|请教|后期|前期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|过程|中|时|都|但|但是|且|开始|某个|步骤|异常|问题|关于",
   ].join("|")})$`);
   const bag = (text) => {
-    const low = lower(text).replace(/(?<![\w])go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/not|不|没/.test(word) ? word : " "));
+    const low = lower(text).replace(/(?<![\w])go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/not|不|没|一直|总是/.test(word) ? word : " "));
     const words = (low.match(/[a-z][a-z_@']*|\d[\d.]*|!{3,}|[\u3400-\u9fff]+/g) ?? [])
       .flatMap((word) => (HAN.test(word) && segmenter ? [...segmenter.segment(word)].map(({ segment }) => segment) : word.split("_")));
     return new Set(words.filter((word) => word && !PLAIN.test(word)).map((word) =>
       SENSES.find(([, sense]) => sense.test(word))?.[0] ?? word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "")));
   };
+  // What speaks of a change asks for a symptom, however short it is.
+  const changes = (query) => [...bag(query)].some((word) => /^(?:falls|rises|not|spikes|collapse|flat|zero|nan|inf)$/.test(word));
   let phrases = null, rare = null, known = null;
   const named = (query) => {
     if (!phrases) {
       const page = index.find(({ symptoms }) => symptoms);
       phrases = (page?.sections ?? []).filter(({ asked, anchor }) => asked || KEYS.symptoms[anchor]).flatMap((section) =>
         [section.title, ...section.asked.split(/[,，]/)].map((text) => ({ page, section, words: [...bag(text)] })));
-      const count = {};
-      for (const { words } of phrases) for (const word of words) count[word] = (count[word] ?? 0) + 1;
-      rare = (word) => (count[word] ? Math.log(phrases.length / count[word]) : 0);
-      known = Object.keys(count).filter((word) => /^[a-z]{6,}$/.test(word));
+      const of = {}; // a word's symptoms: one with many names is not a common word
+      for (const { section, words } of phrases) for (const word of words) (of[word] ??= new Set()).add(section);
+      const all = new Set(phrases.map(({ section }) => section)).size;
+      rare = (word) => (of[word] ? Math.log((1 + all) / of[word].size) : 0);
+      known = Object.keys(of).filter((word) => /^[a-z]{6,}$/.test(word));
     }
     const near = (word) => (rare(word) > 0 || !/^[a-z]{6,}$/.test(word) ? word : known.find((one) => slips(word, one) < 2) ?? word);
     const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map((part) => new Set([...bag(part)].map(near)));
     const has = new Set(clauses.flatMap((part) => [...part])), best = new Map();
     for (const { page, section, words } of phrases) {
       const sum = (some) => some.reduce((all, word) => all + rare(word), 0), both = words.filter((word) => has.has(word));
-      const beside = clauses.length > 1 && clauses.some((part) => both.every((word) => part.has(word)));
-      const points = both.length && ((beside ? BESIDE : 1) * sum(both) ** 2) / sum(words);
+      const where = clauses.filter((part) => both.every((word) => part.has(word)));
+      const other = where.length && !words.includes("not") && where.every((part) => part.has("not"));
+      const times = (clauses.length > 1 && where.length ? BESIDE : 1) * (other ? DENIED : 1);
+      const points = both.length && (times * sum(both) ** 2) / sum(words);
       if (sum(both) < NAMED * sum(words) || points < CLEAR) continue;
       if (points > (best.get(section)?.points ?? 0)) best.set(section, { page, section, points, wanted: both });
     }
     const found = [...best.values()].sort((a, b) => b.points - a.points);
     return found.filter(({ points }) => points > found[0].points / 2);
   };
-  const NAMED = 0.7, CLEAR = 3, SENTENCE = 3; // share of a name, weight of it, words of a query
+  const NAMED = 0.7, CLEAR = 1.6, SENTENCE = 3; // share of a name, weight of it, words of a query
   const BESIDE = 1.3; // times as much counts a name whose words stand in one clause
+  const DENIED = 0.6; // and one whose words stand beside a "not" that it has not
 
   // ---- the keys of a log: a line each, and the symptoms that they show in ------------------
 
@@ -291,7 +298,7 @@
     const lines = found.map((section) => ({ page: keyPage, section, wanted: [section.low[0]] }));
     const shown = seen.filter(({ points }) => points).sort((a, b) => b.points - a.points);
     // A sentence that names a key, "why is kl = nan", asks for the symptom; a line of a log for its keys.
-    const told = calls.length && names.length < A_LINE && split(low.replace(/["'{}]/g, " ")).some((word) => /^[a-z\u3400-\u9fff]+$/.test(word) && !names.includes(word) && !ODD.test(word));
+    const told = !plain.length && calls.length && names.length < A_LINE && split(low.replace(/["'{}]/g, " ")).some((word) => /^[a-z\u3400-\u9fff]+$/.test(word) && !names.includes(word) && !ODD.test(word));
     if (told) for (const hit of shown) hit.points += 10 * (calls.find(({ section }) => section === hit.section)?.points ?? 0);
     if (told) shown.sort((a, b) => b.points - a.points);
     return Object.assign(told ? [...shown, ...lines] : [...lines, ...shown], { names: names.length });
@@ -299,7 +306,7 @@
 
   const search = (query, asTyped = false) => {
     const keys = logged(query), said = terms(lower(query)).flatMap((term) => term.split("_"));
-    const whole = said.length < SENTENCE && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
+    const whole = said.length < SENTENCE && !changes(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
     const first = keys.length || asTyped || whole ? keys : named(query);
     const words = keys.names > 1 ? { hits: [] } : inWords(query, first.length > 0 || asTyped);
     if (!first.length) return words;
