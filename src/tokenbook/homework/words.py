@@ -92,7 +92,7 @@ REASONS = {
         "en": "The check failed on what you returned. Its type or shape may be wrong.",
     },
     "missing": {
-        "zh": "没有找到 `{text}`。答案单元格被删掉了，或者改了名字？",
+        "zh": "没有找到 `{text}`。答案被删掉了，或者改了名字？",
         "en": "`{text}` is not there. Was the answer deleted or renamed?",
     },
     "timeout": {
