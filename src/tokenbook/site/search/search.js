@@ -182,7 +182,7 @@
 
   // Words that say the same of a curve are one; every other word loses its ending.
   const SENSES = Object.entries({
-    falls: /^(?:drop|decreas|declin|fall|fell|lower|reduc(?:e|es|ed|ing)$|down|degrad|deteriorat|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
+    falls: /^(?:smaller|drop|decreas|declin|fall|fell|lower|reduc(?:e|es|ed|ing)$|down|degrad|deteriorat|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
     rises: /^(?:increas|ris|rose|grow|climb|improv|gain|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
     not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不(?!断|停|同|一|稳)|没|未|无法|失败|困难)/,
     spikes: /^(?:spik|peak|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
@@ -192,6 +192,8 @@
     garbled: /^(?:garbl|gibberish|nonsens|messy|babbl)|乱码|胡言|乱写/,
     short: /^short|短/,
     long: /^(?:long|verbos|overthink)|变长|很长|越长/,
+    nan: /^(?:nans?|inf|infinit\w*|overflow\w*)$|无穷|溢出/,
+    slow: /^slow|慢|耗时/,
     large: /^(?:large|big|huge|high|height|too)$|很大|太大|特别大|太高/,
     zero: /^(?:0(?:\.0*)?|zeros?)$|为零/,
     length: /length|长度/,
@@ -219,7 +221,7 @@
       SENSES.find(([, sense]) => sense.test(word))?.[0] ?? word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "")));
   };
   // What speaks of a change asks for a symptom, however short it is.
-  const changes = (query) => [...bag(query)].some((word) => /^(?:falls|rises|not|spikes|collapse|flat|zero|nan|inf)$/.test(word));
+  const changes = (query) => [...bag(query)].some((word) => /^(?:falls|rises|not|spikes|collapse|flat|zero|nan|slow)$/.test(word));
   let phrases = null, rare = null, known = null;
   const named = (query) => {
     if (!phrases) {
