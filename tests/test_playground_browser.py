@@ -778,3 +778,14 @@ def test_the_sheet_is_readable_and_fits_everywhere(opened, lang, theme, width):
     if width == 390:
         sizes = "all => Math.min(...all.map((e) => e.offsetHeight))"
         assert page.eval_on_selector_all("[data-cell]", sizes) >= 24
+
+
+def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):
+    page = opened(f"#s={HOLES}", width=390)
+    assert not page.evaluate("scrollY")
+    page.click(".pg-play")
+    verdict, map_ = (
+        page.locator(css).bounding_box() for css in (".pg-verdict", "[data-level]")
+    )
+    assert 0 <= verdict["y"] < 60
+    assert map_["y"] + map_["height"] < page.locator(".pg-bar").bounding_box()["y"]

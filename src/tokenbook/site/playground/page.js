@@ -102,8 +102,9 @@ function sync() {
 function chart(figure) {
   const name = figure.dataset.chart, canvas = figure.querySelector("canvas"), why = quiet(name);
   const note = figure.querySelector(".pg-quiet");
+  const text = why ? word("quiet", why) : "";
   note.hidden = !why;
-  note.textContent = why ? word("quiet", why) : "";
+  if (note.textContent !== text) note.textContent = text; // a change costs a layout
   figure.classList.toggle("pg-silent", Boolean(why));
   if (why) return;
   plot(name, canvas);
@@ -144,14 +145,16 @@ function count() {
   scrub.style.setProperty("--q", iterations / end);
 }
 
+// First the canvases, which ask for their size, then the words, which may change it.
 function draw() {
   due = 0;
   $$("[data-chart]").forEach(chart);
+  if (levelNow()) levelChart();
+  for (const side of sides()) leaves[side] = tree(side);
   if (levelNow()) {
-    levelChart();
+    meters();
     judge();
   }
-  for (const side of sides()) leaves[side] = tree(side);
   sides().forEach(chips);
   count();
   parted();
@@ -174,7 +177,10 @@ function rhythm() {
     const every = figure.classList.contains("pg-big") ? 32 : 200;
     jobs.push({ every, run: () => chart(figure), box: figure });
   }
-  if (levelNow()) jobs.push({ every: 50, run: () => levelChart(), box: $("[data-level]") });
+  if (levelNow()) {
+    jobs.push({ every: 50, run: () => levelChart(), box: $("[data-level]") });
+    jobs.push({ every: 100, run: meters });
+  }
   for (const side of sides()) {
     jobs.push({ every: 64, run: () => { leaves[side] = tree(side); }, box: $(`[data-icicle=${side}]`) });
     jobs.push({ every: 350, run: () => chips(side), box: $(`[data-group=${side}]`) });
@@ -246,6 +252,12 @@ function play() {
   owed = 1;
   playButton();
   requestAnimationFrame(frame);
+}
+
+// On a phone the sheet fills the screen: who is satisfied comes into view.
+function watchLevel() {
+  if (levelNow() && root.clientWidth < 600)
+    $(".pg-satisfied").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
 }
 
 // The first time that a story has come to its end it rests where A and B are
@@ -385,7 +397,7 @@ const CLICKS = {
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
   ".pg-close": closeDials,
-  ".pg-play": () => (playing ? stop() : play()),
+  ".pg-play": () => (playing ? stop() : (play(), watchLevel())),
   ".pg-step": () => { playing = false; advance(); showWatch(); playButton(); draw(); },
   ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
   ".pg-freeze": () => { freeze(); draw(); },

@@ -133,7 +133,8 @@ function meters() {
     $(`.pg-${who} output`).textContent = show(now[who]);
     $(`.pg-${who} i`).style.setProperty("--p", now[who] || 0);
   }
-  return now;
+  $("[data-level] canvas").ariaLabel = `${ui("satisfied")}: ${
+    WHO.map((who) => `${ui(who)} ${show(now[who])}`).join(", ")}`;
 }
 
 // The verdict, once the level has been played.
@@ -154,6 +155,4 @@ function levelChart(canvas = $("[data-level] canvas")) {
   }));
   const end = Math.max(levelNow().iterations, iterations);
   curves(canvas, lines, { min: 0, max: 1, end, marks, look: looked() }, ink);
-  const now = meters();
-  canvas.ariaLabel = `${ui("satisfied")}: ${WHO.map((who) => `${ui(who)} ${show(now[who])}`).join(", ")}`;
 }
