@@ -57,7 +57,8 @@ def dumbbells(
         color, strong = COLORS[hue or "grey"], COLORS[hue or "ink"]
         first, last = rows[name]
         middle = np.nanmedian(last)
-        places = np.linspace(y + 0.08, y - 0.36, len(first))
+        many = len(first) > 1
+        places = np.linspace(y + 0.08, y - 0.36, len(first)) if many else [y - 0.2]
         ax.plot([first, last], [places, places], color=color, lw=0.8)
         # the first is larger, so that it is seen round the last
         ax.plot(first, places, "o", ms=4.6, mfc="white", color=color)
@@ -74,11 +75,11 @@ def dumbbells(
             color=strong,
         )
     if ends:
-        _name_pair(ax, *ends)
+        _name_pair(ax, *ends, several=many)
 
 
-def _name_pair(ax: Axes, first: str, last: str) -> None:
-    """A pair above the panel, with a name on either side, and the bar with its own."""
+def _name_pair(ax: Axes, first: str, last: str, several: bool) -> None:
+    """A pair above the panel, with a name on either side; the bar of several seeds."""
     at = 5.2 * len(first) + 5 + np.array([0, 28])  # points from the panel's left
     box = ax.get_window_extent()
     x, y, gap = at / box.width, 1 + 9 / box.height, 5 / box.width
@@ -88,6 +89,8 @@ def _name_pair(ax: Axes, first: str, last: str) -> None:
     ax.plot(x[1], y, "o", ms=3.6, **look)
     ax.text(x[0] - gap, y, first, ha="right", va="center", transform=ax.transAxes)
     ax.text(x[1] + gap, y, last, va="center", transform=ax.transAxes)
+    if not several:
+        return
     ax.text(1, y, "median", ha="right", va="center", transform=ax.transAxes)
     bar, tall = 1 - 38 / box.width, 5 / box.height  # left of its name
     ax.plot([bar, bar], [y - tall, y + tall], lw=2, **look | {"color": COLORS["ink"]})
