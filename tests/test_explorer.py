@@ -36,7 +36,7 @@ from tokenbook.explorer import page as pages
 from tokenbook.explorer.drawing import is_a
 from tokenbook.explorer.live import READER, widget
 from tokenbook.explorer.paint import TONES, paint, picture
-from tokenbook.explorer.record import encode, record
+from tokenbook.explorer.record import encode, idle, record
 from tokenbook.explorer.tokens import Strips
 
 EXAMPLE = explorer_example.FIGURE
@@ -325,6 +325,33 @@ def test_a_page_holds_the_start_state_its_words_and_no_more():
         start = re.search(r'<div class="ex-live".*?(?=<noscript)', text)[0]
         fresh = html(EXAMPLE.tree(language, EXAMPLE.start))
         assert start.replace(' data-m="m"', "") == fresh
+
+
+def test_a_dial_is_dimmed_where_it_alone_changes_nothing():
+    def draw(L, on, size):
+        return scene(h("p", f"{size if on else 0}"))
+
+    gated = Figure(
+        draw,
+        dials=[
+            Dial("on", [0, 1], 0, ("开", "on"), kind="toggle"),
+            Dial("size", [0, 1, 2], 1, ("大小", "size")),
+        ],
+        title=("题", "t"),
+        alt=("图", "a"),
+        presets=[Preset(("甲", "a"), size=1), Preset(("乙", "b"), on=1)],
+    )
+    _, changes = record(gated, "en")
+    on, size = idle((2, 3), changes)
+    assert on.tolist() == [True, False, False] * 2  # at size 0 both are drawn alike
+    assert size.tolist() == [True] * 3 + [False] * 3
+    text = pages.page(gated, "en").partition("<script")[0]
+    assert 'class="ex-dial idle" title="changes nothing in this state"' in text
+    assert text.count(' idle"') == 1, "the other one can be turned from the start"
+    assert [p.state for p in gated.presets] == [
+        {"on": 0, "size": 1},
+        {"on": 1, "size": 1},
+    ], "a preset leaves no dial where the last one put it"
 
 
 def test_a_figure_without_dials_is_a_picture_without_a_script():

@@ -159,7 +159,11 @@ def draw(L, rule, positive, spread):
     under = min((target - y for y in ends if y < target), default=1)
     words = L("目标 ", "target ") + number(target, 1)
     search.text(
-        MOST, target, words, f"{'above' if over > under else 'below'} boxed", align="right"
+        MOST,
+        target,
+        words,
+        f"{'above' if over > under else 'below'} boxed",
+        align="right",
     )
     turn = next(k for k in range(1, len(path)) if _turned(path, k))
     search.rule(x=turn - 1)
