@@ -56,8 +56,8 @@ function showSheet() {
   root.classList.toggle("pg-level", Boolean(levelNow()));
   if (!levelNow()) return;
   const tree = runs.A[0].tree;
-  if ($(".pg-sheet").dataset.level !== state.story) {
-    $(".pg-sheet").dataset.level = state.story;
+  if ($(".pg-sheet").dataset.sheet !== state.story) {
+    $(".pg-sheet").dataset.sheet = state.story;
     paper = trees[state.task];
     spreadSheet();
   }
