@@ -578,7 +578,7 @@ def test_print_unfolds_answers_splits_nothing_and_folds_again(folder, page):
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert closed.count() == 0
     page.emulate_media(media="print")
-    for part in (".explorer", ".cell_input", "div.math.display", ".predict"):
+    for part in (".explorer", ".cell_input", "div.math.display", ".predict", "h2"):
         for one in page.locator(f"article {part}").all()[:3]:
             rule = one.evaluate("e => getComputedStyle(e).breakInside")
             assert rule == "avoid", part
