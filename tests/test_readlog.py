@@ -499,7 +499,8 @@ def test_a_key_that_moved_is_printed(tmp_path):
 
 def test_every_key_is_told_in_both_languages():
     for one in load("keys"):
-        assert one["quantity"] in load("quantities")
+        asks = f"{one['quantity']}: name it in src/tokenbook/symptoms/quantities.yml"
+        assert one["quantity"] in load("quantities"), asks
         assert one["trap"] is None or one["trap"] in load("traps")
         assert one["averages"]["zh"] and one["averages"]["en"]
     libraries = {one["library"] for one in load("keys")}

@@ -40,6 +40,10 @@ def symptoms() -> list[str]:
 
 
 def test_every_symptom_has_a_curve_and_every_curve_a_symptom():
+    without = set(symptoms()) - set(curves())
+    assert not without, (
+        f"{without}: give it a curve in src/tokenbook/symptoms/curves.yml"
+    )
     assert set(symptoms()) == set(curves())
 
 
