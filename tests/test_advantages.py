@@ -10,7 +10,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tokencredit import group_relative, group_turns, leave_one_out
+from tokencredit import group_relative, group_turns, leave_one_out, teacher_gap
 from tokencredit.credit.groups import group_rewards
 
 F64 = torch.float64
@@ -234,3 +234,17 @@ def test_the_advantage_of_a_turn_ignores_the_turns_before_it():
     rewards[0, 1] = 5.0
     got = group_turns(rewards, mask, ends, torch.tensor([0, 0]), scale=False)
     assert got[0, 2] == got[1, 2] and got[0, 0] - got[1, 0] == 5.0
+
+
+@given(st.lists(st.tuples(*[st.floats(-3, 3)] * 2), min_size=2, max_size=6))
+def test_the_policy_gradient_of_the_teacher_gap_is_that_of_the_reverse_kl(logits):
+    """All tokens of a vocabulary as rows, each weighed by its probability."""
+    logits = torch.tensor(logits, dtype=F64)
+    student, teacher = logits[:, 0].requires_grad_(), logits[:, 1].log_softmax(0)
+    own = student.log_softmax(0)
+    (wanted,) = torch.autograd.grad((own.exp() * (own - teacher)).sum(), student)
+    own = student.log_softmax(0)
+    gap = teacher_gap(own[:, None], teacher[:, None], own[:, None] < 1)
+    loss = -(own.detach().exp() * gap[:, 0] * own).sum()
+    (got,) = torch.autograd.grad(loss, student)
+    torch.testing.assert_close(got, wanted, atol=1e-9, rtol=1e-7)

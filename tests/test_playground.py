@@ -296,6 +296,7 @@ FAULTS = [  # what is there, what is put in its place, and what must notice
     ("4 * gate * (1 - gate) * ratio", "4 * gate * (1 - gate)", "SAPO"),
     ("rise > k.diff_high : rise < -k.diff_low", "rise > 0.15 : rise < 0.15", "DPPO"),
     ("Math.min(k.cap ?? Infinity,", "Math.min(Infinity,", "GRPO + TIS"),
+    ("kept ? Math.exp(gap) *", "true ? Math.exp(gap) *", "GRPO + IcePop"),
     ("sum += b.ends[j] ? z[j] : 0", "sum = b.ends[j] ? z[j] : 0", TURN_GROUPS),
 ]
 
