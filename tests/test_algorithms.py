@@ -252,7 +252,7 @@ def test_a_teacher_alone_decides_what_a_token_is_worth():
     )
     torch.testing.assert_close(got, torch.where(mask, -0.25, 0.0).double())
     assert [name for name, row in ALGORITHMS.items() if row.taught] == ["OPD"]
-    with pytest.raises(ValueError, match="^OPD: its advantage needs ref_log_probs,"):
+    with pytest.raises(ValueError, match=r"^OPD: its advantage needs ref_log_probs,"):
         tc.token_advantages(row, rewards, mask, old_log_probs=old)
 
 
