@@ -237,13 +237,14 @@
     const near = (word) => (rare(word) > 0 || !/^[a-z]{6,}$/.test(word) ? word : known.find((one) => slips(word, one) < 2) ?? word);
     const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map((part) => new Set([...bag(part)].map(near)));
     const has = new Set(clauses.flatMap((part) => [...part])), best = new Map();
+    const clear = changes(query) ? CLEAR : 2 * CLEAR; // else it may ask how something works
     for (const { page, section, words } of phrases) {
       const sum = (some) => some.reduce((all, word) => all + rare(word), 0), both = words.filter((word) => has.has(word));
       const where = clauses.filter((part) => both.every((word) => part.has(word)));
       const other = where.length && !words.includes("not") && where.every((part) => part.has("not"));
       const times = (clauses.length > 1 && where.length ? BESIDE : 1) * (other ? DENIED : 1);
       const points = both.length && (times * sum(both) ** 2) / sum(words);
-      if (sum(both) < NAMED * sum(words) || points < CLEAR) continue;
+      if (sum(both) < NAMED * sum(words) || points < clear) continue;
       if (points > (best.get(section)?.points ?? 0)) best.set(section, { page, section, points, wanted: both });
     }
     const found = [...best.values()].sort((a, b) => b.points - a.points);
