@@ -792,6 +792,10 @@ def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):
     assert page.evaluate(css) > 600
     page.click(".pg-play")
     page.wait_for_function(f"{css} >= 0 && {css} < 60")
+    page.wait_for_function(
+        "parseInt(document.querySelector('.pg-count b').innerText) > 15"
+    )
+    assert 0 <= page.evaluate(css) < 60  # the group that appears below moves nothing
     curve, bar = (
         page.locator(css).bounding_box() for css in ("[data-level]", ".pg-bar")
     )
