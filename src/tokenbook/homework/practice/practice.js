@@ -203,6 +203,7 @@
     } else if (kind === "raised") parts.push(make("p", "", say("raised", { where: at })));
     else if (kind === "check" && /'NoneType'/.test(text)) parts.push(make("p", "", say("None")));
     else if (kind === "assert") parts.push(make("p", "practice-said", text || say("assert")));
+    else if (kind === "absent" && text.startsWith("tokencredit")) parts.push(make("p", "", say("ours", { text })));
     else parts.push(make("p", "", say(kind, { text, seconds: SECONDS })));
     if (kind === "passed" && box.dataset.held) parts.push(make("p", "", say("held")));
     if (kind === "raised" || kind === "check" || (kind === "absent" && lines.length)) {
