@@ -127,7 +127,7 @@ def test_a_wrong_answer_is_told_in_the_checks_own_words(read):
     assert "2  return nothing" in said and "NameError" in said
     reader.write("masked_gae", "def masked_gae(r):\n    print('seen')\n")
     assert "TypeError" in reader.check("masked_gae")[1]
-    ours = "import tokencredit as tc\ndef masked_gae(*given):\n    return tc.gae(*given)"
+    ours = "import tokencredit as tc\ndef masked_gae(*x):\n    return tc.gae(*x)"
     reader.write("masked_gae", ours)
     came, said = reader.check("masked_gae")
     assert came == "open" and "tokencredit.gae is not there when" in said
