@@ -8,6 +8,7 @@ from functools import cache
 import torch
 
 from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
+from tokenbook.languages.glossary import terms
 from tokencredit import group_relative
 
 EPISODES = (  # the answers of the calculator, and between them what the policy wrote
@@ -20,6 +21,7 @@ EPISODES = (  # the answers of the calculator, and between them what the policy 
     ("9-5-7=", "-3✗", "$"),
     ("9+5+7=", "21✗", "9+5-7=", "7✗", "9-5+7=", "11✓", "$"),
 )
+
 WON = (0, 0, 0, 1, 0, 1, 0, 1)
 ORDER = (7, 1, 4, 3, 5, 0, 2, 6)  # so that equal situations lie together
 SHARED = ("", "9+5+7=21✗", "9-5-7=-3✗")  # situations of more than one episode
@@ -155,7 +157,7 @@ FIGURE = Figure(
             1,
             ("哪个情形之后", "after"),
             kind="choice",
-            options=[("提示", "prompt"), ("21✗", "21✗"), ("−3✗", "−3✗")],
+            options=[terms("prompt"), ("21✗", "21✗"), ("−3✗", "−3✗")],
         ),
         Dial("won", [0, 1], 1, ("第 8 局做对", "episode 8 correct"), kind="toggle"),
     ],

@@ -35,12 +35,14 @@ from tokenbook.explorer import (
 )
 from tokenbook.figures import family
 from tokenbook.figures._thread import STAGES
+from tokenbook.languages.glossary import terms
 from tokencredit import ALGORITHMS, Algorithm, Batch, aggregate_loss, policy_loss
 from tokencredit.training import credit
 
 RECORD = json.loads(
     (Path(__file__).parent / "static" / "one_batch.json").read_text("utf-8")
 )
+
 PROMPTS = ("9□5□7=11?", "8□1□3=4?")
 EACH = 4  # responses to a prompt
 COUNT = EACH * len(PROMPTS)
@@ -436,7 +438,7 @@ FIGURE = Figure(
             "station",
             range(len(STATIONS)),
             at("GRPO"),
-            ("算法", "algorithm"),
+            terms("algorithm"),
             kind="hidden",
         ),
         Dial("right", range(COUNT + 1), 3, ("八条里对几条", "correct, of eight")),

@@ -6,6 +6,7 @@ from functools import cache
 import torch
 
 from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene, tile
+from tokenbook.languages.glossary import terms
 from tokencredit import corrected_clip_loss, ppo_clip_loss
 
 WEIGHTS = [0.4, 0.68, 1.0, 1.4, 1.8, 3.0]  # pi_old / mu; 0.68 is the chapter's `$`
@@ -122,7 +123,7 @@ FIGURE = Figure(
             "sign",
             [1, -1],
             -1,
-            ("优势", "advantage"),
+            terms("advantage"),
             kind="choice",
             options=[("+1，推高", "+1, up"), ("−1，压低", "−1, down")],
         ),
