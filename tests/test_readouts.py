@@ -569,7 +569,7 @@ READOUTS = [
         "samplers 100% busy",
         "trainer 39% busy",
         "updates 7 in all",
-        "mean staleness 1.78 max 3",
+        "staleness per token 1.78 max 3",
     ),
     # in turns: 12 writing, 2 training; 19 + 19 + 15 of 4·36 units; 4 of 36
     (
@@ -578,7 +578,7 @@ READOUTS = [
         "samplers 37% busy",
         "trainer 11% busy",
         "updates 2 in all",
-        "mean staleness 0.00 max 0",
+        "staleness per token 0.00 max 0",
     ),
     # three of seven columns; .7102·4/7; P(one good of four) = 1 − .4⁴
     (

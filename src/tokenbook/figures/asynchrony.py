@@ -174,7 +174,7 @@ def draw(L, limit, longest, swap):
             tile(L("训练引擎", "trainer"), f"{trained:.0%}", working),
             tile(L("更新", "updates"), str(len(updates)), L("次", "in all")),
             tile(
-                L("平均陈旧度", "mean staleness"),
+                L("词元平均陈旧度", "staleness per token"),
                 number(mean),
                 L("最大 ", "max ") + str(oldest),
             ),

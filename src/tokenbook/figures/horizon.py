@@ -70,7 +70,7 @@ def draw(L, T, rho):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("T", LENGTHS, 1000, ("回答的长度", "length of the response"), "T"),
+        Dial("T", LENGTHS, 1000, ("回答的长度", "response length"), "T"),
         Dial("rho", RATIOS, 1.001, ("一个词元的比率", "ratio of a token"), "ρ"),
     ],
     title=(

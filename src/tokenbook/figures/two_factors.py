@@ -64,8 +64,8 @@ def draw(L, weight, ratio, sign):
         (
             1.55,
             L(
-                "解耦：μ → π_old 校正，π_old → π 限制",
-                "decoupled: μ → π_old corrects, π_old → π limits",
+                "解耦：先 μ → π_old，再 π_old → π",
+                "decoupled: μ → π_old, then π_old → π",
             ),
         ),
     ):
