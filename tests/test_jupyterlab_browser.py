@@ -96,10 +96,10 @@ def test_a_notebook_runs_and_its_dials_move_the_figures(lab):
         expect(live.locator(".ex-tiles")).to_contain_text("gradient")
         live.get_by_role("button", name="take the min").click()
         expect(live.locator(".ex-tile b").first).to_have_text("0.00")
-        ink = live.locator(".ex-tile:not(.off, .old) b").first.evaluate(
+        ink = live.locator(".ex-tile b").first.evaluate(
             "e => getComputedStyle(e).color"
         )
-        assert ink == "rgb(28, 33, 39)", "no style sheet"
+        assert ink == "rgb(91, 99, 109)", "no style sheet"  # pale: nothing is learned
         if shots := os.environ.get("TOKENCREDIT_SHOTS"):
             page.screenshot(path=Path(shots) / "jupyterlab.png")
 
