@@ -113,7 +113,7 @@ const work = (files) => new Promise((done, fail) => {
   const text = `const read = (${reader})(${JSON.stringify(READ)});
     onmessage = ({ data }) => {
       const texts = data.map(([what, name]) => [typeof what === "string" ? what : read.decode(new Uint8Array(what)), name]);
-      postMessage({ ...read.read(texts), cut: texts.some(([one]) => one.length > 12e6), shown: texts.map(([one]) => one.slice(0, 2e5).replace(/[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]/g, "")).join("\\n") });
+      postMessage({ ...read.read(texts), cut: texts.some(([one]) => one.length > 12e6), shown: texts.map(([one]) => one.slice(0, 2e5).replace(/[^\\P{Cc}\\s]/gu, "")).join("\\n") });
     };`;
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
   const worker = new Worker(address);
