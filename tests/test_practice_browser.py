@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 from quick import some
 from test_site_build import ROOT, load
 
@@ -230,7 +231,7 @@ def test_one_answer_serves_both_editions_and_follows_into_other_tabs(read, root)
     other.reload()
     assert field.input_value() == answer
     heading = other.locator("section:has(> [data-exercise=flip_lambda]) > h3")
-    assert "✓" in heading.inner_text()
+    expect(heading).to_contain_text("✓")
 
 
 def test_a_changed_exercise_keeps_the_answer_and_loses_the_tick(read):
