@@ -74,13 +74,14 @@ def test_moodle_gets_all_its_columns_and_a_zip_of_feedback_in_the_folders_it_kno
 
 
 def test_marks_by_hand_are_added(results):
-    lines = "student,points\nfangwang,2\nfangwang,0.5\nfang wang,1\n"
+    lines = "student,points,item,comment\nfangwang,2,6.1,says why\nfangwang,0.5,,\n"
+    lines += "fang wang,1,,\n"
     (results / "manual.csv").write_text(lines)
     rows, files, said = filled(results, "moodle", MOODLE)
     assert rows[0]["Grade"] == "13"
     with zipfile.ZipFile(files[1]) as archive:
         told = archive.read(*archive.namelist()).decode()
-    assert told == "# fangwang\n\n## Marked by hand: 2.5\n\n- 2\n- 0.5\n"
+    assert told == "# fangwang\n\n## Marked by hand: 2.5\n\n- 2 · says why\n- 0.5\n"
     assert "in manual.csv, and not graded: fang wang" in said
 
 
@@ -99,9 +100,10 @@ def test_an_export_that_does_not_fit_is_refused(results, text, column, said):
         filled(results, "export", text, column)
 
 
-def test_a_mark_by_hand_that_is_no_number_is_named_by_its_line(results):
-    (results / "manual.csv").write_text("student,points\nfangwang,two\n")
-    with pytest.raises(NotebookError, match=r"manual.csv, line 2: points must be"):
+@pytest.mark.parametrize("line", ["fangwang,two", "fangwang,nan", "fangwang,", ",1"])
+def test_a_mark_by_hand_that_is_no_number_is_named_by_its_line(results, line):
+    (results / "manual.csv").write_text(f"student,points\n{line}\n")
+    with pytest.raises(NotebookError, match=r"manual.csv, line 2: it must have"):
         filled(results, "moodle", MOODLE)
 
 
@@ -161,6 +163,16 @@ def test_the_form_made_again_has_the_ticks_of_the_last_sitting(tmp_path):
     ticked = [part for part in page.split("<label>") if " checked" in part]
     assert len(ticked) == 1 and 'name="6.2"' in ticked[0]
     assert 'value="-0.5"' in page and 'value="late"' in page
+
+
+def test_results_among_the_submissions_are_none_of_them(tmp_path):
+    given = handed_in(tmp_path / "given", {"ann": "bias"})
+    handed_in(given / "out", {"old": "an old copy"})
+    command = ["homework", "rubric", "5", str(given), "--lang", "en", "--out"]
+    assert main([*command, str(given / "out")]) == 0
+    page = (given / "out" / "rubric.html").read_text("utf-8")
+    assert page.count("<section") == 1 and 'data-student="ann"' in page
+    assert main([*command, str(given)]) == 2
 
 
 def test_a_notebook_without_a_rubric_is_refused(tmp_path, capsys):

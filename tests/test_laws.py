@@ -1,6 +1,5 @@
 """The museum's laws, held against functions that are not the museum's."""
 
-import functools
 import subprocess
 import sys
 from unittest.mock import MagicMock
@@ -15,15 +14,6 @@ import tokencredit as tc
 from tokencredit import ALGORITHMS
 from tokencredit.laws import KINDS, allowed, check, exhibits
 from tokencredit.laws.__main__ import dial, found
-
-
-@pytest.fixture(autouse=True, scope="module")
-def entries_are_judged_once():
-    """The many checks of this file ask the same of every entry."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokencredit.laws.allowed", functools.cache(allowed))
-        yield
-
 
 KIND = {room: kind for kind, laws in KINDS.items() for room, *_ in laws[::-1]}
 KIND |= {"01": "objective", "02": "objective", "03": "gradient-table"}

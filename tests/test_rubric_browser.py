@@ -3,7 +3,9 @@
 import csv
 
 import pytest
-from test_gradebook import made
+from test_gradebook import CHAPTERS, made
+
+from tokenbook.homework.rubric import rubrics
 
 pytestmark = pytest.mark.browser
 
@@ -23,11 +25,12 @@ def test_ticks_add_up_and_are_saved_as_the_csv_that_the_gradebook_reads(page, tm
         page.get_by_role("button").click()
     assert page.locator("header output").inner_text() == ""
     assert saved.value.suggested_filename == "manual.csv"
+    said = rubrics(CHAPTERS[5], "en").popitem()[1][0].text
     with open(saved.value.path(), encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [
         ["student", "points", "item", "comment"],
-        ["ann", "1", "6.1", ""],
+        ["ann", "1", "6.1", said],
         ["ann", "0.5", "", ""],
         ["bob", "0", "", 'see "GAE", please'],
     ]

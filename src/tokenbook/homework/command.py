@@ -138,18 +138,9 @@ def grade(args: argparse.Namespace) -> int:
     chapter = find_chapter(args.chapter)
     homework = read(chapter, args.more)
     given, out = args.submissions, args.out
-    if not given.exists():
-        raise NotebookError(f"no folder and no zip {given}")
     if args.jobs < 1:
         raise NotebookError(f"--jobs must be at least 1, got {args.jobs}")
-    if out.resolve() == given.resolve():
-        raise NotebookError("--out must not be the folder of the submissions")
-    with tempfile.TemporaryDirectory(prefix="export-") as folder:
-        if not given.is_dir():
-            opened_export(given, Path(folder))
-        found, ignored = submissions(given if given.is_dir() else Path(folder), out)
-        if not found:
-            raise NotebookError(f"no submission in {given}")
+    with handed_in(given, out) as (folder, found, ignored):
         out.mkdir(parents=True, exist_ok=True)
         for path in ignored:
             print(f"homework grade: nobody's, left out: {path.name}", file=sys.stderr)
@@ -171,6 +162,26 @@ def grade(args: argparse.Namespace) -> int:
         )
     print(out / "grades.csv")
     return 1 if any("grader-error" in row["flags"] for row in rows) else 0
+
+
+@contextlib.contextmanager
+def handed_in(given: Path, out: Path):
+    """Yield a folder of what a class handed in, the submissions, and nobody's files.
+
+    `out` is where results go: if it lies among the submissions, it is none of them.
+    """
+    if not given.exists():
+        raise NotebookError(f"no folder and no zip {given}")
+    if out.resolve() == given.resolve():
+        raise NotebookError("--out must not be the folder of the submissions")
+    with tempfile.TemporaryDirectory(prefix="export-") as unpacked:
+        folder = given if given.is_dir() else Path(unpacked)
+        if folder is not given:
+            opened_export(given, folder)
+        found, ignored = submissions(folder, out)
+        if not found:
+            raise NotebookError(f"no submission in {given}")
+        yield folder, found, ignored
 
 
 def opened_export(given: Path, folder: Path) -> None:
@@ -254,27 +265,13 @@ def gradebook(args: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-@contextlib.contextmanager
-def handed_in(given: Path):
-    """Yield what a class handed in, while an export is unpacked."""
-    if not given.exists():
-        raise NotebookError(f"no folder and no zip {given}")
-    with tempfile.TemporaryDirectory(prefix="export-") as folder:
-        if not given.is_dir():
-            opened_export(given, Path(folder))
-        found, _ = submissions(given if given.is_dir() else Path(folder), Path())
-        if not found:
-            raise NotebookError(f"no submission in {given}")
-        yield found
-
-
 def rubric(args: argparse.Namespace) -> int:
     """Write the form for marks by hand."""
     from tokenbook.homework.grading import language, notebook_of  # torch
 
     chapter = find_chapter(args.chapter)
     homework = read_homework(chapter)
-    with handed_in(args.submissions) as found:
+    with handed_in(args.submissions, args.out) as (_, found, _):
         read = {one.student: notebook_of(one, homework) for one in found}
     words = {
         student: own_words(notebook, chapter, language(notebook)) if notebook else ""
@@ -292,7 +289,7 @@ def similar(args: argparse.Namespace) -> int:
     from tokenbook.homework.grading import answers_of  # torch
 
     homework = read_homework(find_chapter(args.chapter))
-    with handed_in(args.submissions) as found:
+    with handed_in(args.submissions, Path()) as (_, found, _):
         said = {one.student: answers_of(one, homework) for one in found}
     published = {exercise.id: exercise.solution for exercise in homework.exercises}
     for pair in alike(said, published):

@@ -123,6 +123,6 @@ def told(marks: list[dict], lang: str) -> str:
     points = number(sum(mark["points"] for mark in marks))
     lines = [f"\n## {RUBRIC['by hand'][lang].format(points=points)}\n"]
     for mark in marks:
-        words = (number(mark["points"]), mark.get("item"), mark.get("comment"))
+        words = (number(mark["points"]), mark.get("comment"))
         lines.append(f"- {' · '.join(filter(None, words))}")
     return "\n".join(lines) + "\n"

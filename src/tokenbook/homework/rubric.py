@@ -8,6 +8,7 @@ import csv
 import json
 import re
 from html import escape
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,12 +80,16 @@ def marked(path: Path) -> dict[str, list[dict]]:
     lines = path.read_text("utf-8-sig").splitlines()
     for n, line in enumerate(csv.DictReader(lines), 2):
         try:
-            line["points"] = float(line["points"])
-            found.setdefault(line["student"], []).append(line)
-        except (KeyError, TypeError, ValueError):
+            line["points"] = float(line["points"] or "")
+            wrong = not (line["student"] and isfinite(line["points"]))
+        except (KeyError, ValueError):
+            wrong = True
+        if wrong:
             raise NotebookError(
-                f"{path.name}, line {n}: points must be a number"
-            ) from None
+                f"{path.name}, line {n}: it must have a student, and points that are "
+                "a number"
+            )
+        found.setdefault(line["student"], []).append(line)
     return found
 
 
@@ -148,5 +153,6 @@ def tick(item: Item, given: bool, lang: str) -> str:
     return (
         f'<label><input type="checkbox" name="{item.id}" value="{number(item.points)}"'
         f"{' checked' if given else ''}>"
-        f"<span>{escape(item.text)} ({points})</span></label>"
+        f'<span data-text="{escape(item.text)}">{escape(item.text)} ({points})</span>'
+        "</label>"
     )

@@ -13,7 +13,7 @@ import inspect
 import re
 import runpy
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,6 +100,7 @@ def keeps(room: str, way: Callable, mine: Mine) -> bool:
         raise Skip(f"it raised {said[:300]}") from error
 
 
+@cache
 def allowed(kind: str, room: str, way: Callable, name: str) -> bool:
     """Whether an entry of ALGORITHMS itself keeps a law; True without such a stage."""
     try:
