@@ -6,7 +6,6 @@ measured: the critic's values, and log-probabilities before the update and after
 of four updates by GRPO. ``python -m tokenbook.lab.records`` makes the record again.
 """
 
-import inspect
 import json
 import math
 from dataclasses import replace
@@ -245,7 +244,7 @@ def pushes(algorithm: Algorithm, learned: Batch, now: torch.Tensor) -> torch.Ten
 
 def stands(name: str) -> bool:
     """Whether the batch has all that an entry needs; it has no turns and no teacher."""
-    if "ref_log_probs" in inspect.signature(ALGORITHMS[name].advantage).parameters:
+    if ALGORITHMS[name].taught:
         return False
     try:
         cells(name, 3, 1)
