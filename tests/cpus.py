@@ -26,7 +26,8 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 ROOT = Path(__file__).resolve().parents[1]
 NUMBERS = ("test_golden.py", "test_agent_figures.py", "test_environments.py")
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
-NBVAL += ["--nbval-sanitize-with", "tests/sanitize.cfg"]
+NBVAL += ["--nbval-kernel-startup-timeout", "300"]
+NBVAL += ["--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "kernel_sockets"]
 FREE = ("native", "other")  # kernels that choose no instructions
 # name: (OpenBLAS, MKL, oneDNN, PyTorch, what numpy calls the first it must not use)
 KERNELS = {
@@ -67,8 +68,8 @@ def chosen(kernel: str) -> dict[str, str]:
     }
 
 
-def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
-    """Return how many cells and tests were compared, and what differs."""
+def compare(kernel: str, threads: int, workers: int) -> tuple[int, dict[str, list]]:
+    """Return how many cells and tests were compared, and which differ in each file."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers)]
@@ -81,24 +82,24 @@ def compare(kernel: str, threads: int, workers: int) -> tuple[int, list[str]]:
         forced = {name for one in KERNELS for name in chosen(one)}
         env = {name: value for name, value in os.environ.items() if name not in forced}
         env |= settings(kernel, threads)
+        path = [str(ROOT / "tests"), *filter(None, [env.get("PYTHONPATH")])]
+        env |= {"PYTHONPATH": os.pathsep.join(path)}
         if kernel == "other":
             command += ["-p", "last_bits"]
             start = Path(folder, "profile_default", "startup", "last_bits.py")
             start.parent.mkdir(parents=True)
             start.write_text("import last_bits")
-            path = [str(ROOT / "tests"), *filter(None, [env.get("PYTHONPATH")])]
-            env |= {"IPYTHONDIR": folder, "PYTHONPATH": os.pathsep.join(path)}
+            env |= {"IPYTHONDIR": folder}
         done = subprocess.run(
             command, cwd=ROOT, env=env, capture_output=True, text=True
         )
         if done.returncode > 1:  # pytest itself did not come to its end
             sys.exit(f"cpus: {kernel}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         cases = list(ElementTree.parse(report).iter("testcase"))
-    wrong = [
-        f"{case.get('classname')}::{case.get('name')}"
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
+    wrong = {}
+    for case in cases:
+        if case.find("failure") is not None or case.find("error") is not None:
+            wrong.setdefault(case.get("classname"), []).append(case.get("name"))
     if wrong:
         print(done.stdout[-6000:])
     return len(cases), wrong
@@ -120,11 +121,15 @@ def main(argv: list[str] | None = None) -> int:
             began = time.monotonic()
             count, wrong = compare(kernel, threads, args.workers)
             spent = time.monotonic() - began
+            differing = sum(map(len, wrong.values()))
             print(
-                f"{kernel:8} {threads:7} {count:9} {len(wrong):7} {spent:8.0f}",
+                f"{kernel:8} {threads:7} {count:9} {differing:7} {spent:8.0f}",
                 flush=True,
             )
-            differ += [f"{kernel}, {threads} threads: {name}" for name in wrong]
+            differ += [
+                f"{kernel}, {threads} threads: {file}: {', '.join(names)}"
+                for file, names in wrong.items()
+            ]
     print("\n".join(differ), end="\n" if differ else "")
     return 1 if differ else 0
 
