@@ -880,7 +880,7 @@ READOUTS = [
     (
         "horizon",
         {},
-        "ratio of a token 1.001 inside 0.8 to 1.2",
+        "ratio of a right token 1.001 inside 0.8 to 1.2",
         "ratio of the whole 2.72",
         "in truth 2.72 times",
         "the surrogate says 2.00 times",
@@ -889,7 +889,7 @@ READOUTS = [
     (
         "horizon",
         {"rho": 1.01},
-        "ratio of a token 1.01 inside 0.8 to 1.2",
+        "ratio of a right token 1.01 inside 0.8 to 1.2",
         "ratio of the whole 20 959",
         "in truth 20 959 times",
         "the surrogate says 11.00 times",

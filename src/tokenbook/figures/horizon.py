@@ -59,7 +59,7 @@ def draw(L, T, rho):
     return scene(
         plot,
         tiles=[
-            tile(L("一个词元的比率", "ratio of a token"), f"{rho:g}", inside),
+            tile(L("写对的词元的比率", "ratio of a right token"), f"{rho:g}", inside),
             tile(L("整条的比率", "ratio of the whole"), short(truth)),
             tile(L("其实是", "in truth"), short(truth), L("倍", "times")),
             tile(L("替代目标说", "the surrogate says"), short(said), L("倍", "times")),
@@ -71,7 +71,7 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("T", LENGTHS, 1000, ("回答的长度", "response length"), "T"),
-        Dial("rho", RATIOS, 1.001, ("一个词元的比率", "ratio of a token"), "ρ"),
+        Dial("rho", RATIOS, 1.001, ("写对的词元的比率", "ratio of a right token"), "ρ"),
     ],
     title=(
         "全对才得分的一族：误差只看整条的比率，不看一个词元的",
