@@ -6,6 +6,7 @@ pairs ``[old, new]``. Right answers of other types are added (`variants`).
 """
 
 import contextlib
+import copy
 import io
 from collections import Counter
 from collections.abc import Iterator
@@ -155,10 +156,10 @@ def results(homework: Homework, exercise: Exercise) -> tuple[list, bool]:
 
 
 def grade_answers(
-    answers: list[Answer], path: Path, homework: Homework, sandbox: Sandbox
+    answers: list[Answer], notebook: dict, homework: Homework, sandbox: Sandbox
 ) -> Result:
-    """The result of a notebook with these answers, the published ones elsewhere."""
-    notebook = solved(student_notebook(path, "en"), homework)
+    """The result of a solved notebook with these answers in place of its own."""
+    notebook = copy.deepcopy(notebook)
     given = {answer.exercise: answer.source for answer in answers}
     for cell in notebook["cells"]:
         cell["source"] = "".join(cell["source"])
@@ -177,7 +178,7 @@ def lost(answer: Answer, result: Result) -> str:
 
 
 def kept_together(
-    answers: list[Answer], path: Path, homework: Homework, sandbox: Sandbox
+    answers: list[Answer], notebook: dict, homework: Homework, sandbox: Sandbox
 ) -> list[Answer]:
     """Right answers that pass when one of each exercise is graded at a time."""
     rounds: dict[int, list[Answer]] = {}
@@ -187,7 +188,7 @@ def kept_together(
         seen[answer.exercise] += 1
     kept = []
     for batch in rounds.values():
-        result = grade_answers(batch, path, homework, sandbox)
+        result = grade_answers(batch, notebook, homework, sandbox)
         kept += [answer for answer in batch if not lost(answer, result)]
     return kept
 
@@ -203,14 +204,15 @@ def try_answers(
     every = read_answers(folder / f"{path.stem}.yml", homework)
     for exercise in homework.exercises:
         every += varied(homework, exercise)
+    notebook = solved(student_notebook(path, "en"), homework)
     right = [answer for answer in every if answer.right]
-    kept = {id(answer) for answer in kept_together(right, path, homework, sandbox)}
+    kept = {id(answer) for answer in kept_together(right, notebook, homework, sandbox)}
     for exercise in homework.exercises:
         tried = Tried(homework.name, exercise)
         for answer in (one for one in every if one.exercise == exercise.id):
             why = ""
             if id(answer) not in kept:
-                why = lost(answer, grade_answers([answer], path, homework, sandbox))
+                why = lost(answer, grade_answers([answer], notebook, homework, sandbox))
             if answer.right:
                 tried.right, tried.kept = tried.right + 1, tried.kept + (not why)
             else:

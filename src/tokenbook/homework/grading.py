@@ -8,6 +8,7 @@ function that the exercise asks for.
 import ast
 import builtins
 import contextlib
+import functools
 import io
 import random
 import re
@@ -162,6 +163,7 @@ def originals(homework: Homework) -> set[str]:
     return {shape(text) for text in texts} - {empty, None}
 
 
+@functools.lru_cache(4096)
 def plain(source: str) -> str:
     """Python without what only a notebook understands; line numbers stay.
 
@@ -216,6 +218,7 @@ def not_implemented(node: ast.AST) -> bool:
     return isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node)
 
 
+@functools.lru_cache(4096)
 def shape(source: str) -> str | None:
     """A cell's syntax tree without comments and docstrings, to compare answers."""
     module = tree(plain(source))

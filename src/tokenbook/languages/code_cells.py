@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -49,6 +50,7 @@ def texts(source: str, docstrings: bool = True) -> Iterator[tuple[int, str]]:
             yield source.count("\n", 0, comment.start()) + 1, comment[2]
 
 
+@functools.lru_cache(4096)
 def in_language(source: str, lang: str) -> str:
     """Return a cell whose strings and comments keep their part of one language.
 
