@@ -76,7 +76,7 @@ SAYS = {
         "A critic gives each token its own advantage; a clip stops some tokens.",
     ),
     "GRPO": (
-        "不要价值网络，和同组比：一条回答一个优势，短回答的词元更重。",
+        "不要价值网络，和同组比：一条回答一个优势，短回答的词元权重更大。",
         "No critic: a response is compared with its group, short ones weigh more.",
     ),
     "REINFORCE++": (
@@ -88,7 +88,7 @@ SAYS = {
         "Divided neither by the group's std nor by the response's own length.",
     ),
     "DAPO": (
-        "全对或全错的组不要，另采样补上；上界放宽到 1.28，词元一样重。",
+        "全对或全错的组不要，另采样补上；上界放宽到 1.28，词元权重相同。",
         "Groups all alike are replaced; the clip is wider above; tokens weigh alike.",
     ),
     "GSPO": (
@@ -100,8 +100,8 @@ SAYS = {
         "Clips each ratio, then takes their geometric mean: one weight.",
     ),
     "CISPO": (
-        "没有词元停下：比率只是一个到 5 封顶的权重。",
-        "No token stops: its ratio is a weight, and that is capped at 5.",
+        "没有词元被裁掉：比率只是一个到 5 封顶的权重。",
+        "No token is clipped: its ratio is a weight, and that is capped at 5.",
     ),
     "SAPO": (
         "门慢慢关：比率离 1 越远，推力越小，但不突然变成 0。",
@@ -120,12 +120,12 @@ SAYS = {
         "The rule counts tokens with a gradient only: our variant.",
     ),
     "GRPO + TIS": (
-        "再乘上训练端与采样端的概率之比，到 2 封顶。",
-        "Times the trainer's probability over the sampler's, capped at 2.",
+        "再乘上训练引擎与推理引擎的概率之比，到 2 封顶。",
+        "Times training over inference engine's probability, capped at 2.",
     ),
     "GRPO + IcePop": (
-        "训练端与采样端的概率相差太远的词元，这一步不学。",
-        "Skips tokens that trainer and sampler rate too differently.",
+        "训练引擎与推理引擎的概率相差太远的词元，这一步不学。",
+        "Skips tokens to which the two engines give too different probabilities.",
     ),
     "StarPO": (
         "KL 从损失搬到奖励里，熵系数很小：一个回合里几乎看不出。",
@@ -379,7 +379,12 @@ def draw(L, station, right, updates):
     lines = [drawn(k, rows[k], now[k], old[k]) for k in range(COUNT)]
     blocks = [
         stack(
-            caption(L(f"题目 {prompt} 右边是得分", f"Prompt {prompt} Right: score")),
+            caption(
+                L(
+                    f"题目 {prompt} · 最右一列是得分",
+                    f"Prompt {prompt} · last column: score",
+                )
+            ),
             *lines[at : at + EACH],
         )
         for at, prompt in zip(range(0, COUNT, EACH), PROMPTS, strict=True)
@@ -398,7 +403,6 @@ def draw(L, station, right, updates):
     )
     total = sum(len(one.push) for one in now)
     learning = sum(one.kept * (len(one.dead) - sum(one.dead)) for one in now)
-    other = sum(sum(changed(*pair)) for pair in zip(now, old, strict=True) if before)
     route = f"{before} → {name}" if before else name
     return scene(
         metro(name),
@@ -412,10 +416,6 @@ def draw(L, station, right, updates):
             ("sel line", L("和上一站不同", "not as at the station before")),
         ),
         tiles=[
-            tile(
-                L("比上一站变了几格", "cells that the step changes"),
-                f"{other} / {total}",
-            ),
             tile(L("有梯度的词元", "tokens with a gradient"), f"{learning} / {total}"),
             tile(
                 L("留下的回答", "responses kept"),
@@ -449,8 +449,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "同样的八条回答，换一种算法，变的只是每个词元怎样被推",
-        "The same eight responses: an algorithm only decides how each token is pushed",
+        "同样八条回答，留下哪些、每个词元怎样被推，由算法决定",
+        "Eight responses: an algorithm decides which stay and how each token is pushed",
     ),
     alt=(
         "一张路线图，每站一种算法；下面两道题各四条回答，每个词元画出优势和推力。",
@@ -461,7 +461,7 @@ FIGURE = Figure(
         Preset(("和同组比", "a group"), station=at("GRPO"), right=3, updates=2),
         Preset(("价值网络", "a critic"), station=at("PPO"), right=3, updates=2),
         Preset(
-            ("没有词元停下", "no token stops"),
+            ("不裁掉词元", "no token is clipped"),
             station=at("CISPO"),
             right=3,
             updates=4,
@@ -473,7 +473,7 @@ FIGURE = Figure(
             updates=2,
         ),
         Preset(
-            ("整条停下", "whole responses stop"),
+            ("整条裁掉", "whole responses clipped"),
             station=at("GSPO"),
             right=3,
             updates=2,
@@ -482,12 +482,14 @@ FIGURE = Figure(
     note=(
         "回答和概率存自填符号的热启动，又用 GRPO 更新了四步；$ 是结束符。柱长以一个词元"
         "的平均权重为单位，因为常数倍归学习率管。只剩 KL 在推的词元也算没有梯度，熵奖励"
-        "不画；采样引擎与训练端的差别只有 GRPO + TIS 和 GRPO + IcePop 去看。",
+        "不画；推理引擎与训练引擎的差别，只有 GRPO + TIS 和 GRPO + IcePop 会考虑。OPD "
+        "要老师给每个词元打分，这一批没有老师，所以不设站。",
         "Responses and probabilities are those of the warm start of the signs task and "
         "of four updates by GRPO; $ ends a response. Bars are in units of a token's "
         "mean weight, because a constant factor belongs to the learning rate. A token "
         "that only the KL pushes counts as without gradient, and the entropy bonus is "
-        "not drawn. Only GRPO + TIS and GRPO + IcePop look at the sampling engine.",
+        "not drawn. Only GRPO + TIS and GRPO + IcePop look at the inference engine. "
+        "OPD is no station: it needs a teacher's scores, which this batch lacks.",
     ),
     wide=True,
 )
