@@ -179,5 +179,5 @@ function paidBy(task, text) {
   return found;
 }
 
-const judged = (people, checker) =>
-  verdict(people, checker.map((all) => all.map((x) => x ?? NaN)));
+const judged = (...both) =>
+  verdict(...both.map((each) => each.map((all) => all.map((x) => x ?? NaN))));

@@ -747,6 +747,7 @@ def test_every_row_of_the_book_is_there_in_the_order_of_the_table():
     there = page.rows()
     assert ", ".join(there).startswith(" ".join(OURS.split()))
     assert list(there) == [name for name in tc.ALGORITHMS if name in there]
+    assert page.left_out() == []  # a complete book is built in silence
 
 
 @pytest.mark.parametrize(
@@ -763,7 +764,7 @@ def test_a_row_with_a_part_that_the_page_does_not_know_is_left_out_by_name(
     row = replace(GRPO, name="GRPO II", **changes)
     monkeypatch.setattr(page, "ALGORITHMS", {"GRPO": GRPO, "GRPO II": row})
     assert [*page.rows()] == ["GRPO"]
-    (said,) = page.left_out()
+    (said,) = page.left_out()  # of whoever adds an algorithm
     assert said.startswith(f"GRPO II: {named}")
 
 
@@ -1049,21 +1050,26 @@ def test_an_address_carries_the_strokes_of_a_checker(v8, told, paint, allowed):
 
 
 @pytest.mark.parametrize(
-    ("people", "checker", "how", "since"),
+    ("people", "checker", "how", "n"),
     [
         ([[0.1, 0.2], [0.95, 0.9]], [[1, 1], [1, 1]], "survives", None),
-        ([[0.1, 0.2], [0.95, 0.89]], [[1, 1], [1, 1]], "lost", None),  # one seed fails
+        ([[0.1, 0.2], [0.95, 0.899]], [[1, 1], [1, 1]], "short", "0.89"),  # one seed
+        ([[0.1], [0.64]], [[1], [0.64]], "short", "0.64"),  # the checker is not ahead
+        ([[0.1], [0.3]], [[1], [0.6]], "short", "0.30"),  # only the checker is at half
+        ([[0.1], [0.5]], [[1], [0.4]], "short", "0.50"),  # only people are
+        ([[0.1], [0.49]], [[1], [0.49]], "lost", None),
+        ([[0.1] * 3, [0.95, None, 0.95]], [[1] * 3] * 2, "short", "0.00"),  # overflowed
         ([[0.1], [0.9], [0.1], [0.1]], [[1], [1], [0.6], [1]], "fooled", 2),
         ([[0.5], [0.1]], [[1], [0.4]], "lost", None),  # too little of both
         ([[0.1], [0.1]], [[0.6], [0.6]], "fooled", 0),  # from the beginning
         ([[0.1], [0.1]], [[None], [None]], "lost", None),  # nothing is paid at all
     ],
 )
-def test_a_checker_survives_is_fooled_or_teaches_nothing(
-    v8, people, checker, how, since
+def test_a_checker_survives_is_fooled_falls_short_or_teaches_nothing(
+    v8, people, checker, how, n
 ):
     found = v8.call("judged", people, checker)
-    assert (found["how"], found.get("since")) == (how, since)
+    assert (found["how"], found.get("n")) == (how, n)
 
 
 @pytest.mark.parametrize("level", page.levels(), ids=lambda level: level["id"])
@@ -1075,20 +1081,58 @@ def test_what_painted_checkers_come_to_is_measured_again(v8, told, level):
         found = v8.call("measurePainted", level, one, *args)
         now = page.medians(found)
         assert now["how"] == want["how"], one
-        assert abs(now.get("since", 0) - want.get("since", 0)) <= 2
+        if now["how"] == "short":
+            assert float(now["n"]) == pytest.approx(float(want["n"]), abs=0.02)
+        else:
+            assert abs(now.get("n", 0) - want.get("n", 0)) <= 2
         for who in ("people", "checker"):
             assert len(want[who]) == level["iterations"] // page.EVERY + 1
             assert now[who] == pytest.approx(want[who], abs=0.02)
 
 
+def chance_at_first(response: str) -> float:
+    """How likely a response is in the level full of holes, before any update."""
+    first, then = {"7": 2.5, "c": 0, "!": -1.3}, {"7": 0, "c": 0, "!": -1.3}
+    chance = 1.0
+    for t, word in enumerate(response):
+        logits = then if t else first
+        chance *= math.exp(logits[word]) / sum(map(math.exp, logits.values()))
+    return chance
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.5])
+def test_a_kl_penalty_stops_the_flow_where_its_optimum_is_and_there_it_stays(
+    v8, told, beta
+):
+    """The optimum of reward minus β KL: the first policy, tilted by exp(reward / β)."""
+    paint, level = "!0.c0.7!0.77!0", page.levels()[0] | {"iterations": 960}
+    tilted = {"people": 0.0, "not": 0.0}
+    for response in map("".join, itertools.product("7c!", repeat=3)):
+        paid = paid_by(LEVEL_TASKS[level["id"]], strokes_of(paint), response)
+        people = response[0] == "7" and "!" not in response
+        tilted["people" if people else "not"] += chance_at_first(response) * math.exp(
+            paid / beta
+        )
+    best = tilted["people"] / sum(tilted.values())
+    checker, args = {"paint": paint, "set": {"kl_coef": beta}}, (LEVEL_TASKS, 8, 20)
+    people = v8.call("measurePainted", level, checker, told["rows"], *args)["people"]
+    assert [x for at in people[8:] for x in at] == pytest.approx([best] * 328, abs=0.03)
+    assert people[-1] == pytest.approx([best] * 8, abs=0.01)
+
+
 def test_what_the_levels_claim_is_what_was_measured():
     holes, far, ledge = (PAINTED[level["id"]] for level in page.levels())
-    given, four, delayed, *_ = holes
-    assert [one["how"] for one in holes] == ["fooled"] * 3 + ["survives"] * 2
+    given, four, third, half, *_ = holes
+    ends = ["fooled"] * 3 + ["short"] + ["survives"] * 3
+    assert [one["how"] for one in holes] == ends
     assert given["people"][0] == pytest.approx(0.7, abs=0.01)  # seven times in ten
-    assert given["since"] < four["since"] < delayed["since"] < 60
-    assert delayed["people"][-1] == pytest.approx(1 / 3, abs=0.02)  # a third
+    assert [given["n"], four["n"]] == [16, 27]
+    assert third["people"][-1] == pytest.approx(1 / 3, abs=0.02)  # a third
+    assert 0.6 < half["people"][-1] < 0.66  # a little less than two thirds
     assert max(given["people"][-1], four["people"][-1]) < 0.01
+    outside = map("".join, itertools.product("c!", "7c!", "7c!"))
+    chance = sum(chance_at_first(one) for one in outside if "!" in one)
+    assert chance / chance_at_first("777") == pytest.approx(1 / 5, abs=0.02)
     alone, step, narrow, _ = far
     assert [one["how"] for one in far] == ["lost", "fooled", "lost", "survives"]
     assert max(alone["checker"]) < 1e-3 and step["checker"][-1] > 0.99

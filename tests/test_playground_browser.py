@@ -649,7 +649,7 @@ def test_the_link_and_the_picture_stand_beside_play(opened):
 PAINTED = json.loads((playground.FOLDER / "painted.json").read_text("utf-8"))
 HOLES, FAR = (level["id"] for level in playground.levels()[:2])
 STORED = [  # people and checker at the end, as given and with all five holes closed
-    PAINTED[HOLES][n][who][-1] for n in (0, 3) for who in ("people", "checker")
+    PAINTED[HOLES][n][who][-1] for n in (0, 4) for who in ("people", "checker")
 ]
 FILL = "e => getComputedStyle(e).backgroundColor"
 # The share of a map that has the colour of a variable, anti-aliased edges aside
@@ -703,19 +703,24 @@ def test_a_stroke_paints_all_that_begins_like_this_and_goes_into_the_link(opened
     assert page.evaluate("document.activeElement.dataset.stroke") == "0"
 
 
-def test_five_strokes_and_no_more(opened):
-    page = opened(f"#s={FAR}")
+@pytest.mark.parametrize("width", [1440, 390])
+def test_five_strokes_and_no_more(opened, width):
+    page = opened(f"#s={FAR}", width=width)
     for n, at in enumerate(["c", "g", "7", "cc", "ccc"]):
         page.check(f'[name="pg-brush"][value="{1 + n % 2}"]', force=True)
         cell(page, at).click()
         cell(page, at).click()  # changes nothing, and is no stroke
         assert page.locator("[data-stroke]").count() == n + 1
+        assert page.is_visible(".pg-full") == (n == 4)
     page.check('[name="pg-brush"][value="0"]', force=True)
     before = pays(page)
-    cell(page, "7").click()
-    assert pays(page) == before and "five strokes" in page.inner_text(".pg-note")
+    for at in ("7", "777"):  # above and below: what is said comes into view
+        cell(page, at).click()
+        assert pays(page) == before and "a sixth does" in page.inner_text(".pg-full")
+        box = page.locator(".pg-full").bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 844
     page.click('[data-stroke="4"]')
-    assert not page.is_visible(".pg-note")
+    assert not page.is_visible(".pg-full")
 
 
 def test_the_sheet_is_painted_from_the_keyboard(opened):
@@ -770,6 +775,24 @@ def test_a_fooled_checker_and_one_that_survives_look_like_it(opened, theme):
     (fooled, (good, bad)), (survives, (kept, wrong)) = ends
     assert (fooled, survives) == ("fooled", "survives")
     assert good < 0.02 and bad > 0.9 and kept > 0.9 and wrong < 0.02
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_checker_that_falls_short_is_told_what_people_have(opened, lang):
+    """Two strokes that are not enough, and a KL penalty that lets go of a third."""
+    page = opened(f"#s={HOLES}", lang=lang)
+    page.select_option(".pg-speed select", "fast")
+    done = "document.querySelector('.pg-count b').innerText === '240 / 240'"
+    for more in ("paint=72.77!0", "A.kl_coef=0.5&paint=!0.c0.7!0.77!0"):
+        page.evaluate("hash => { location.hash = hash }", f"#s={HOLES}&{more}")
+        page.click(".pg-play")
+        page.wait_for_function(done, timeout=60_000)
+        page.wait_for_function("document.querySelector('.pg-verdict').dataset.how")
+        people, checker = map(float, meters(page))
+        assert page.get_attribute(".pg-verdict", "data-how") == "short"
+        said = page.inner_text(".pg-verdict")
+        worst, needed = map(float, re.findall(r"0\.\d+", said))
+        assert 0.5 < worst <= people < needed == 0.9 and checker - people < 0.4, said
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

@@ -3,6 +3,7 @@
 const BRUSHES = [0, 1, 2], STROKES = 5;
 const SURVIVES = 0.9; // people satisfied, in every seed
 const FOOLED = 0.4; // the checker satisfied by so much more than people
+const LEARNED = 0.5; // of people or of the checker: something was learned
 
 const begins = (text, { at }) => text.startsWith(at);
 const textOf = ({ prefixes, words, V }, k) => prefixes[(k / V) | 0] + words[k % V];
@@ -29,12 +30,17 @@ function strokesOf(text, { words, max_response: most }) {
 }
 
 // How a checker ends: every seed's share of wanted responses, and what is paid of the
-// highest pay. `since` is the first iteration of the last stretch in which it was fooled.
+// highest pay. `n` is what its words name: the first iteration of the last stretch in
+// which it was fooled, or people in the worst seed, rounded down; one that overflowed has 0.
 function verdict(people, checker) {
   const gaps = people.map((x, n) => median(checker[n]) - median(x));
-  if (people.at(-1).every((x) => x >= SURVIVES)) return { how: "survives" };
-  if (!(gaps.at(-1) > FOOLED)) return { how: "lost" };
-  return { how: "fooled", since: gaps.findLastIndex((gap) => !(gap > FOOLED)) + 1 };
+  const [last, pay] = [people.at(-1), checker.at(-1)];
+  if (last.every((x) => x >= SURVIVES)) return { how: "survives" };
+  if (gaps.at(-1) > FOOLED)
+    return { how: "fooled", n: gaps.findLastIndex((gap) => !(gap > FOOLED)) + 1 };
+  if (!(median(last) >= LEARNED || median(pay) >= LEARNED)) return { how: "lost" };
+  const least = Math.min(...last.map((x) => x || 0));
+  return { how: "short", n: (Math.floor(100 * least) / 100).toFixed(2) };
 }
 
 function median(values) {

@@ -120,8 +120,8 @@ def rows() -> dict[str, dict]:
 
 
 def left_out() -> list[str]:
-    """Return what the page lacks for the other rows, each with its row's name."""
-    data = map(row_data, ALGORITHMS.values())
+    """Return what the page lacks for other rows, by name; a teacher it cannot have."""
+    data = [row_data(row) for row in ALGORITHMS.values() if not row.taught]
     return [what for row in data for what in engine().call("missing", row)]
 
 
@@ -142,7 +142,7 @@ def medians(found: dict) -> dict:
         name: [round(sorted(at)[SEEDS // 2], 3) for at in found[name]]
         for name in ("people", "checker")
     }
-    return {k: v for k, v in found.items() if k in ("how", "since")} | curves
+    return {k: v for k, v in found.items() if k in ("how", "n")} | curves
 
 
 def spread(values: list[float | None]) -> list[float | None]:
@@ -303,7 +303,7 @@ class Levels(Generated):
                 turned = [
                     f"{words['dial'][k]} {v}" for k, v in one.get("set", {}).items()
                 ]
-                how = ui["ends_" + found["how"]].format(n=found.get("since"))
+                how = ui["ends_" + found["how"]].format(n=found.get("n"))
                 lines.append(
                     [
                         ui["comma"].join(strokes + turned) or ui["unmended"],

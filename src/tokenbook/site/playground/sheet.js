@@ -10,6 +10,7 @@ const sheetBox = () => `<section class="pg-paint">
       `<label><input type="radio" name="pg-brush" value="${pay}"${
         pay === brush ? " checked" : ""}><span>${pay}</span></label>`)}</fieldset>
     <ol class="pg-strokes" aria-label="${ui("strokes")}"></ol>
+    <p class="pg-full" role="status"></p>
   </div>
   <div class="pg-sheet" role="group" aria-label="${ui("paint")}"></div></section>`;
 
@@ -78,12 +79,16 @@ function showSheet() {
     const text = `${calling(stroke.at)} → ${stroke.pay}`;
     return `<li><button data-stroke="${n}" aria-label="${ui("take_back")}: ${text}">${text} ×</button></li>`;
   });
+  $(".pg-full").textContent = state.strokes.length < STROKES ? "" : ui("no_stroke");
   $(`[name="pg-brush"][value="${brush}"]`).checked = true;
 }
 
 // A stroke on a beginning, unless it would change nothing.
 function stroked(at) {
-  if (state.strokes.length === STROKES) { note(ui("no_stroke")); return; }
+  if (state.strokes.length === STROKES) {
+    $(".pg-full").scrollIntoView({ block: "nearest" });
+    return;
+  }
   if (leavesOf(runs.A[0].tree, at).every(({ pay }) => pay === brush)) return;
   repaint([...state.strokes, { at, pay: brush }]);
 }
@@ -142,9 +147,9 @@ function judge() {
   const { people, checker } = satisfied(), box = $(".pg-verdict");
   const over = iterations >= levelNow().iterations;
   if (!over) { box.textContent = ui("aim"); box.dataset.how = ""; return; }
-  const { how, since } = verdict(people, checker);
+  const { how, n } = verdict(people, checker);
   box.dataset.how = how;
-  box.textContent = ui(`ends_${how}`).replace("{n}", since);
+  box.textContent = ui(`ends_${how}`).replace("{n}", n);
 }
 
 function levelChart(canvas = $("[data-level] canvas")) {
