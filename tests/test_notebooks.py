@@ -201,7 +201,7 @@ def renamed(old: str, new: str):
         ("def discounted_return", lambda text: f"{text}\n\nNEW = 1\n", True),
         ("def gae", renamed("Args:", "Arguments:"), False),
         ("def gae", lambda text: f"{text}\n\ndef other():\n    return 1\n", False),
-        ("def ppo_clip_loss", lambda text: f"{text}\n\nNEW = 1\n", False),
+        (r"def ppo_clip_loss\($", lambda text: f"{text}\n\nNEW = 1\n", False),
         ("ALGORITHMS = ", lambda text: f'{text}\nALGORITHMS["New"] = None\n', False),
         ("AGGREGATIONS", lambda text: f'{text}\nAGGREGATIONS["new"] = None\n', False),
         (
