@@ -44,7 +44,7 @@ def sources(lang: str) -> str:
 @pytest.mark.parametrize("lang", MAP)
 def test_each_line_of_the_map_names_one_arrow_and_says_something(lang):
     lines = mapped(lang)
-    assert len(lines) == 32
+    assert len(lines) == 33
     for name, arrow, says in lines:
         assert name and arrow in ARROWS[lang] and len(says) > 8, name
     assert len({name for name, *_ in lines}) == len(lines)
