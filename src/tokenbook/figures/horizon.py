@@ -71,7 +71,7 @@ FIGURE = Figure(
     draw,
     dials=[
         Dial("T", LENGTHS, 1000, ("回答的长度", "response length"), "T"),
-        Dial("rho", RATIOS, 1.001, ("写对的词元的比率", "ratio of a right token"), "ρ"),
+        Dial("rho", RATIOS, 1.001, ("写对的词元的比率", "ratio if right"), "ρ"),
     ],
     title=(
         "全对才得分的一族：误差只看整条的比率，不看一个词元的",
