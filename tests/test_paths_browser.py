@@ -121,7 +121,7 @@ def test_words_filter_the_glossary_and_stand_in_the_address(folder, page, lang, 
     page.fill(".glossary-filter input", words)
     few = rows.count()
     assert 0 < few < everything / 3
-    assert all(words in text.lower() for text in rows.all_inner_texts())
+    assert all(words in text.lower() for text in rows.all_text_contents())
     page.reload()
     assert rows.count() == few
     page.evaluate("location.hash = '#term-kl'")
