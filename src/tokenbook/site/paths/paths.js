@@ -43,8 +43,8 @@
     const steps = ownSteps(name.slice(4), data);
     return steps.length ? { name: data.words.own, steps } : undefined;
   };
-  const address = ([place, anchor]) =>
-    place === page ? `#${anchor}` : `${root}${place}.html${anchor ? `#${anchor}` : ""}`;
+  const address = ([place, anchor], query = "") =>
+    place === page ? `#${anchor}` : `${root}${place}.html${query}${anchor ? `#${anchor}` : ""}`;
   const time = (minutes, { words }) => minutes < 115
     ? fill(words.minutes, 5 * Math.max(1, Math.round(minutes / 5)))
     : fill(words.hours, Math.round(minutes / 30) / 2);
@@ -114,7 +114,8 @@
     if (!path) return;
     remember("path", name);
     remember("path step", 0);
-    location.href = address(path.steps[0]);
+    // A page opened from a disk may read what was just stored too late: the address tells it.
+    location.href = address(path.steps[0], `?follow=${encodeURIComponent(name)}`);
   };
 
   const own = (box, data, spec) => {
@@ -196,7 +197,12 @@
 
   addEventListener("DOMContentLoaded", () => {
     if (document.querySelector(".paths")) choose();
-    const name = recall("path");
+    const url = new URL(location.href), told = url.searchParams.get("follow"), name = told ?? recall("path");
+    if (told) {
+      remember("path", told);
+      url.searchParams.delete("follow");
+      history.replaceState(history.state, "", url);
+    }
     if (name) withData((data) => found(name, data) && follow(found(name, data), data));
   });
 })();
