@@ -229,7 +229,7 @@ def test_a_held_equation_leads_to_its_open_check(built, page):
     page.goto(address(built))
     page.click("#equation-eq-a a.held")
     page.wait_for_function("document.querySelector('.tag_checked details').open")
-    assert page.url.endswith("#holds-eq-a")
+    page.wait_for_url(lambda url: url.endswith("#holds-eq-a"))
     assert "assert f() == 1" in page.locator("#holds-eq-a").inner_text()
 
 

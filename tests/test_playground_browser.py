@@ -218,11 +218,11 @@ def test_everything_is_done_from_the_keyboard(opened):
     assert iterations(page) == 2
     page.focus('.pg-differs [data-dial="kl_coef"][data-side="B"]')
     page.keyboard.press("ArrowRight")
-    assert "B.kl_coef=0.2" in page.url
+    page.wait_for_url(lambda url: "B.kl_coef=0.2" in url)
     assert page.evaluate("document.activeElement.dataset.dial") == "kl_coef"
     page.focus('[data-story="group-size"]')
     page.keyboard.press("Enter")
-    assert "s=group-size" in page.url
+    page.wait_for_url(lambda url: "s=group-size" in url)
     stops = page.evaluate(
         """() => [...document.querySelectorAll("#playground :is(button, select, input,"
         + " summary, a)")].filter((x) => x.offsetParent && x.tabIndex < 0).length"""
@@ -243,10 +243,10 @@ def test_a_bad_address_falls_back_to_the_story_and_says_so(opened):
     page = opened("#s=clip-higher&A.lr=1e99&B.colour=red&A.epochs=NaN")
     note = page.inner_text(".pg-note")
     assert all(x in note for x in ("A.lr=1e99", "B.colour=red", "A.epochs=NaN"))
-    assert page.url.endswith("#s=clip-higher")
+    page.wait_for_url(lambda url: url.endswith("#s=clip-higher"))
     page = opened("#s=nobody-knows", lang="zh")
     assert "nobody-knows" in page.inner_text(".pg-note")
-    assert page.url.endswith("#s=length-from-nowhere")
+    page.wait_for_url(lambda url: url.endswith("#s=length-from-nowhere"))
 
 
 def test_the_address_keeps_the_setting(opened):
@@ -254,9 +254,9 @@ def test_the_address_keeps_the_setting(opened):
     assert page.inner_text(".pg-stories [aria-current=true]") == "Group size"
     assert page.input_value(".pg-axis select") == "samples"
     turn(page, "aggregation", "A", 0)
-    again = opened("#" + page.url.split("#")[1])
+    again = opened(page.evaluate("location.hash"))
     assert again.input_value('[data-dial="aggregation"][data-side="A"]') == "token-sum"
-    assert again.url.split("#")[1] == page.url.split("#")[1]
+    assert again.evaluate("location.hash") == page.evaluate("location.hash")
 
 
 def test_a_dial_that_says_nothing_is_dim_and_gives_the_reason(opened):
@@ -694,11 +694,11 @@ def test_a_stroke_paints_all_that_begins_like_this_and_goes_into_the_link(opened
     page.click('[data-cell="cc7"]')
     for at, pay in pays(page).items():
         assert pay == ("2" if at == "cc7" else "1" if at[0] == "c" else "0"), at
-    assert page.url.endswith(f"#s={FAR}&paint=c1.cc72")
-    again = opened("#" + page.url.split("#")[1], lang=lang)
+    page.wait_for_url(lambda url: url.endswith(f"#s={FAR}&paint=c1.cc72"))
+    again = opened(page.evaluate("location.hash"), lang=lang)
     assert pays(again) == pays(page)
     page.click('[data-stroke="0"]')  # taken back; the other stays
-    assert page.url.endswith("&paint=cc72")
+    page.wait_for_url(lambda url: url.endswith("&paint=cc72"))
     assert sum(int(pay) for pay in pays(page).values()) == 2
     assert page.evaluate("document.activeElement.dataset.stroke") == "0"
 
@@ -733,7 +733,7 @@ def test_the_sheet_is_painted_from_the_keyboard(opened):
     keys = ["ArrowDown", "ArrowUp", "Enter", "ArrowRight", "ArrowRight", "2"]
     for key in [*keys, "ArrowDown", "ArrowDown", "Space", "ArrowLeft", "0", "Enter"]:
         page.keyboard.press(key)
-    assert page.url.endswith("&paint=c1.cc72.cc0")
+    page.wait_for_url(lambda url: url.endswith("&paint=c1.cc72.cc0"))
     assert page.evaluate("document.activeElement.dataset.cell") == "cc"
     assert page.locator('.pg-sheet [tabindex="0"]').count() == 1
 

@@ -75,7 +75,7 @@ def test_keys_compare_train_and_the_address(page, site, lang):
     assert page.locator(".share-rows .share-row").count() == 5
     # the measured credit of "-" is 0.2, its norm 0.512
     assert "0.39" in page.locator(".share-rows .share-row").last.inner_text()
-    assert page.url.endswith("#share=3.egeeeeeeee")
+    page.wait_for_url(lambda url: url.endswith("#share=3.egeeeeeeee"))
     buttons.nth(1).click()
     page.locator(".share-own output svg").wait_for()
     assert page.locator(".share-rows output:last-of-type svg").count() == 5
