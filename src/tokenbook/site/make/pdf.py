@@ -28,9 +28,9 @@ ON_SCREEN_ONLY = (
     "script, noscript, .headerlink, .report, .bank, .depth, .gap, .ex-dials, "
     ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "
     ".finder, .reference-filter, .doors svg, .practice, .practice-tick, "
-    ".practice-rules, .practice-shown, .share"
+    ".practice-rules, .practice-shown, .share, .pst-js-only"
 )
-NOT_PRINTED = ("playground", "api", "changelog")  # a program, a reference, a web page
+NOT_PRINTED = ("playground", "readlog", "api", "changelog")  # programs, lists
 STAY_FOLDED = ["tag_setup", "tag_checked"]  # one line each: imports, and a check
 NAMED = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 # Blurred shadows and repeated gradients would be printed as pictures, a page each.

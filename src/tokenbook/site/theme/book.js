@@ -529,6 +529,17 @@
     if (page() !== "search") field?.addEventListener("focus", load, { once: true });
   };
 
+  // On a wide screen the button takes the contents away; on a narrow one the theme opens them.
+  const hideContents = () => {
+    const [button] = all(".primary-toggle"), contents = document.getElementById("pst-primary-sidebar");
+    button?.addEventListener("click", (event) => {
+      if (!matchMedia("(min-width: 992px)").matches) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      contents.classList.toggle("pst-sidebar-hidden");
+    }, true);
+  };
+
   // Print shows what is folded, in light colours, and puts both back.
   const unfoldForPrint = () => {
     const colours = document.documentElement.dataset;
@@ -555,6 +566,7 @@
     showWayBack();
     reachEnd();
     findWhileTyping();
+    hideContents();
     addEventListener("hashchange", unfold);
     addEventListener("hashchange", toHash);
     unfold();

@@ -9,7 +9,8 @@ every page shows come inside the style sheet: a file of its own would be asked f
 once the page is laid out, and loading would wait for it. Sphinx's search and its marks
 are left out (``book_search.py``), and so is Bootstrap's script, half of all the script
 that there was: here it would draw the tooltips of four buttons, and a browser shows a
-`title` without it.
+`title` without it. The book theme's script would look through the whole page for notes
+in a margin that no page has; the one button of it that is used is in ``book.js``.
 """
 
 import base64
@@ -28,12 +29,10 @@ INSIDE = re.compile(
     r"|fa-solid-900)\.woff2$"
 )
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
+NEVER |= {"sphinx-book-theme.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
 AT_THE_END = ["scripts/pydata-sphinx-theme.js"]
 CLASSES = re.compile(r'(?:class|id)="([^"]*)"')
-# A theme's script hides, beside a margin note, the sidebar that no page here has.
-SIDEBAR = 'document.querySelector("div.bd-sidebar-secondary")'
-NO_SIDEBAR = (f"{SIDEBAR}.classList", f"{SIDEBAR}?.classList")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 EMPTY = re.compile(r"@(?:media|supports|container)[^{}]*\{\s*\}")
@@ -55,7 +54,8 @@ def claim(app: Sphinx, page: str, template: str, context: dict, doctree) -> None
         for asset in context[key]:
             name = str(getattr(asset, "filename", asset) or "").split("?")[0]
             name = name.removeprefix("_static/")
-            if name and name not in {*_wanted[kind], *NOT}:
+            known = name in _wanted[kind] or posixpath.basename(name) in NOT
+            if name and not known:
                 _wanted[kind].append(name)
         context[key] = []
 
@@ -81,8 +81,7 @@ def join(app: Sphinx, error: Exception | None) -> None:
             used.update(names.split())
     css = only_asked(asked, only(used, "\n".join(css)))
     (static / "bundle.css").write_text(css, "utf-8")
-    js = INDENTED.sub("", js.replace(*NO_SIDEBAR))
-    (static / "bundle.js").write_text(js, "utf-8")
+    (static / "bundle.js").write_text(INDENTED.sub("", js), "utf-8")
 
 
 def only(used: set[str], css: str) -> str:
