@@ -86,7 +86,7 @@ EXPERIMENT = Experiment(
     speaks=True,
     message={
         "zh": "奖励是硬币，平均变化不到 0.05；单个种子会走得很远，不裁剪就毁掉。",
-        "en": "The mean moves under 0.05; single seeds drift, without a clip all break.",
+        "en": "The mean moves by under 0.05; seeds drift, without a clip all break.",
     },
     shows=(("success", "gives_up"), ("entropy",)),
 )
