@@ -465,20 +465,23 @@ def test_a_slip_finds_what_was_meant(folder, page, lang, slip, meant):
 
 
 def test_titles_of_public_reports_find_their_symptom_first(folder, page):
-    """A hundred titles, as they were written; some say too little to be found.
+    """Titles as they were written; some say too little to be found.
 
-    All of them helped to tune the search. Of twenty that it had not seen it found ten.
+    Those marked "held" were drawn by a hash of the title and tuned nothing: the search
+    before found 65 % of them. Of the others it found 92 % when they were written down.
     """
     lines = (ROOT / "tests" / "reports.tsv").read_text("utf-8").splitlines()
-    reports = [line.split("\t") for line in lines]
-    first = []
+    reports = [(*line.split("\t"), "")[:3] for line in lines]
+    first = {"": [], "held": []}
     for lang, ours in (("zh", True), ("en", False)):
         some_reports = [r for r in reports if ours == bool(re.search("[一-鿿]", r[1]))]
-        hits = found(page, folder, lang, [title for _, title in some_reports])
-        for (symptoms, _), (*top,) in zip(some_reports, hits, strict=True):
+        hits = found(page, folder, lang, [title for _, title, _ in some_reports])
+        for (symptoms, _, held), (*top,) in zip(some_reports, hits, strict=True):
             anchor = top[0][1].partition("#")[2] if top else ""
-            first.append(anchor in symptoms.split("|"))
-    assert len(first) == 105 and sum(first) >= 0.8 * len(first)
+            first[held].append(anchor in symptoms.split("|"))
+    tuned, held = first[""], first["held"]
+    assert (len(tuned), len(held)) == (293, 86)
+    assert sum(tuned) >= 0.89 * len(tuned) and sum(held) >= 0.8 * len(held)
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

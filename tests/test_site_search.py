@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tokenbook.languages.data import load
 from tokenbook.languages.pages import pieces, read_notebook
-from tokenbook.site.search.index import GREEK, HIGH, LOW, plain
+from tokenbook.site.search.index import GREEK, HIGH, LOW, SEEN, plain
+from tokenbook.symptoms import log_keys
 
 ROOT = Path(__file__).parents[1]
 SIGNS = {
@@ -86,3 +88,14 @@ def test_a_formula_of_the_book_has_its_greek_letters_in_the_index():
         found = sorted(c for c in said if "\u0370" <= c <= "\u03ff" and c not in "ΣΠ")
         wanted = [c for c in wanted if c not in "ΣΠ"]
         assert found == wanted, (formula, said)
+
+
+def test_what_reports_see_calls_one_symptom_in_words_that_are_listed():
+    seen = load(SEEN)
+    assert set(seen["seen"]) <= set(log_keys.titles("en"))
+    called = {}
+    for anchor, rows in seen["seen"].items():
+        for row in rows.split(", "):
+            senses = row.split()
+            assert set(senses) <= set(seen["senses"]) - {"noise"}, (anchor, row)
+            assert called.setdefault(frozenset(senses), anchor) == anchor, row

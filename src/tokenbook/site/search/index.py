@@ -48,6 +48,7 @@ WORDS = {  # what the script says
 }
 SYMPTOMS = "book/symptoms"
 ASKED = Path(__file__).with_name("asked.yml")  # other words for a symptom
+SEEN = Path(__file__).with_name("seen.yml")  # what reports say, and what it calls
 SKIP = (
     nodes.literal_block,
     nodes.doctest_block,
@@ -409,6 +410,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     if SYMPTOMS in store(app.env):
         words["keys"] = log_keys.for_search(app.config.edition)
     words["asked"] = asked_as(app.config.edition)
+    words |= load(SEEN)
     lines = [
         f"const {name} = {json.dumps(x, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, x in (("BOOK_INDEX", index), ("SEARCH_WORDS", words))

@@ -178,79 +178,72 @@
     return best[2];
   };
 
-  // ---- a whole sentence, as of a report: the symptom with a name that it has in it ----------
+  // ---- a whole sentence, as of a report: what it has seen, and the symptom that this calls --
 
-  // Words that say the same of a curve are one; every other word loses its ending.
-  const SENSES = Object.entries({
-    falls: /^(?:smaller|drop|decreas|declin|fall|fell|lower|reduc(?:e|es|ed|ing)$|down|degrad|deteriorat|worse|shrink)|下降|降低|减少|下跌|掉|变差|变低|骤降/,
-    rises: /^(?:increas|ris|rose|grow|climb|improv|gain|up$|higher|goes?up|converg)|上升|升高|增加|提升|上涨|增长|涨|提高|收敛/,
-    not: /^(?:not?|never|n't|cannot|can't|don't|doesn't|isn't|won't|without|unable|fail(?:s|ed)?|difficult\w*)$|^(?:不(?!断|停|同|一|稳)|没|未|无法|失败|困难)/,
-    spikes: /^(?:spik|peak|explod|explos|sudden|surg|jump|abrupt)|爆炸|突然|突增|尖峰|跳/,
-    collapse: /^(?:collaps|crash|diverg(?:e[sd]?|ing)$|unstable|instab|break)|崩|塌|发散|不稳/,
-    flat: /^(?:always|flat|stuck|plateau|stagna|stall|saturat|constant|stay|unchanged|same|fluctuat|oscillat)|一直|始终|总是|恒|不变|停滞|平的|震荡|波动/,
-    turns: /^(?:becom|became|turn)|变成|变为|降为|掉到|归零/,
-    garbled: /^(?:garbl|gibberish|nonsens|messy|babbl)|乱码|胡言|乱写/,
-    short: /^short|短/,
-    long: /^(?:long|verbos|overthink)|变长|很长|越长/,
-    nan: /^(?:nans?|inf|infinit\w*|overflow\w*)$|无穷|溢出/,
-    slow: /^slow|慢|耗时/,
-    large: /^(?:large|big|huge|high|height|too)$|很大|太大|特别大|太高/,
-    zero: /^(?:0(?:\.0*)?|zeros?)$|为零/,
-    length: /length|长度/,
-    reward: /^(?:reward|score|reword)|奖励|得分/,
-    loss: /^loss(?:es)?$|损失/,
-    entropy: /^entropy|熵/,
-    gradient: /^grad(?!e)|梯度/,
-    response: /^(?:response|completion|output)|回答|输出/,
-    validation: /^(?:valid|eval|test|held|benchmark)|验证|测试|评测/,
-    marks: /^!+$|感叹号/, // what a model of NaN writes
-    cut: /^(?:truncat|clipped_ratio|cliprat|cut)|截断|触顶|上限/,
+  // Words that mean the same of a curve are one; every other word loses its ending.
+  const listed = (text) => text.split(/, /), quoted = (text) => text.replace(/[.*+?^$()|{}]/g, "\\$&");
+  const SENSES = Object.entries(WORDS.senses).map(([sense, text]) => {
+    const forms = listed(text).sort((a, b) => b.length - a.length), latin = (form) => `${quoted(form.replace(/\$$/, ""))}${form.endsWith("$") ? "(?![a-z0-9]|\\.\\d)" : "[a-z]*"}`;
+    const begins = forms.filter((form) => /^[a-z0-9]/.test(form)).map(latin).join("|");
+    const other = forms.filter((form) => !/^[a-z0-9]/.test(form)).map(quoted).join("|");
+    return [sense, RegExp([begins && `(?<![a-z0-9.])(?:${begins})`, other].filter(Boolean).join("|"), "g")];
   });
-  const PLAIN = new RegExp(`^(?:${[
-    "during|training|train|trained|trainer|model|run|step|steps|stage|grpo|ppo|rl|rlhf|start|later|after|then|first|over|time|while",
-    "very|just|some|really|extremely|still|only|keeps?|kept|keeping|remain\\w*|continu\\w*|constantly|us(?:e|ed|ing)",
-    "bug|fix|feat|question|help|please|issue|problem|abnormal|strange|weird|unexpected|potential|possible|value|values|normal|anyone",
-    "trl|verl|openrlhf|slime|areal|skyrl|swift|qwen[\\w.]*|llama[\\w.]*|deepseek\\w*|gsm8k|dataset",
-    "训练|模型|出现|进行|使用|随着|情况|请问|请教|后期|前期|了|的|到|很多|似乎|是|在|为|我|和|与|输出|过程|中|时|都|但|但是|且|开始|某个|步骤|异常|问题|关于",
-  ].join("|")})$`);
+  const PLAIN = new Set(listed(WORDS.plain)), HEARD = new Map(); // misspelt words of a sense
+  for (const [sense, text] of Object.entries(WORDS.senses))
+    for (const form of listed(text)) if (/^[a-z]{6,}$/.test(form)) HEARD.set(form, sense);
+  const stem = (word) => word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "");
   const bag = (text) => {
-    const low = lower(text).replace(/(?<![\w])go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/not|不|没|一直|总是/.test(word) ? word : " "));
-    const words = (low.match(/[a-z][a-z_@']*|\d[\d.]*|!{3,}|[\u3400-\u9fff]+/g) ?? [])
-      .flatMap((word) => (HAN.test(word) && segmenter ? [...segmenter.segment(word)].map(({ segment }) => segment) : word.split("_")));
-    return new Set(words.filter((word) => word && !PLAIN.test(word)).map((word) =>
-      SENSES.find(([, sense]) => sense.test(word))?.[0] ?? word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "")));
+    const found = new Set(); // in the text, earlier senses take their words
+    let low = lower(text.replaceAll("’", "'").replace(/NaN/g, "nan").replace(/(?<=[a-z])(?=[A-Z][a-z])/g, " ")).replace(/[_/-]+/g, " ").replace(/\s+/g, " ");
+    low = low.replace(/(?<!\w)go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/^not$|不|没|一直|总是|怎么/.test(word) ? word : " ")).replace(/ +/g, " ");
+    for (const [sense, form] of SENSES)
+      low = low.replace(form, () => (sense === "noise" || found.add(sense), "·"));
+    for (const part of low.match(/[a-z][a-z@']*|[\u3400-\u9fff]+/g) ?? [])
+      for (const word of HAN.test(part) && segmenter ? [...segmenter.segment(part)].map(({ segment }) => segment) : [stem(part)])
+        if (!PLAIN.has(word) && !PLAIN.has(part) && word.length > 1) found.add(near(word));
+    return found;
   };
-  // What speaks of a change asks for a symptom, however short it is.
-  const changes = (query) => [...bag(query)].some((word) => /^(?:falls|rises|not|spikes|collapse|flat|zero|nan|slow)$/.test(word));
-  let phrases = null, rare = null, known = null;
+  const near = (word) => {
+    if (!/^[a-z]{5,}$/.test(word)) return word;
+    for (const [form, sense] of HEARD) if (slips(word, form) < 2) return sense;
+    return word;
+  };
+  // What speaks of a change, or of a bug, asks for a symptom, however short it is.
+  const CHANGES = /^(?:long|short|falls|rises|not|spikes|collapse|flat|zero|nan|slow|large|small|negative|garbled|wrong)$/;
+  const BUG = /^\[|(?<!\w)(?:bug|bugfix|fix|feat|questions?|problems?|issues?|errors?|weird|strange|unexpected|unusual|abnormal|wrong|help)(?!\w)|问题|异常|正常吗|请问|报错/;
+  const RUN = /(?<!\w)(?:during|training|\w*trainer|grpo|ppo)(?!\w)|训练/;
+  const changes = (query) => [...bag(query)].some((word) => CHANGES.test(word));
+  const reports = (query) => BUG.test(lower(query)) || changes(query);
+  let phrases = null, rare = null;
   const named = (query) => {
     if (!phrases) {
       const page = index.find(({ symptoms }) => symptoms);
-      phrases = (page?.sections ?? []).filter(({ asked, anchor }) => asked || KEYS.symptoms[anchor]).flatMap((section) =>
-        [section.title, ...section.asked.split(/[,，]/)].map((text) => ({ page, section, words: [...bag(text)] })));
+      phrases = (page?.sections ?? []).filter(({ asked, anchor }) => asked || WORDS.seen[anchor] || KEYS.symptoms[anchor]).flatMap((section) => [
+        ...[section.title, ...section.asked.split(/[,，]/)].map((text) => ({ page, section, words: [...bag(text)] }))
+          .filter(({ words }) => !WORDS.seen[section.anchor] || words.some((word) => !WORDS.senses[word])), // else its rows tell
+        ...listed(WORDS.seen[section.anchor] ?? "").filter(Boolean).map((row) => ({ page, section, words: row.split(" "), row: true })),
+      ]);
       const of = {}; // a word's symptoms: one with many names is not a common word
       for (const { section, words } of phrases) for (const word of words) (of[word] ??= new Set()).add(section);
       const all = new Set(phrases.map(({ section }) => section)).size;
       rare = (word) => (of[word] ? Math.log((1 + all) / of[word].size) : 0);
-      known = Object.keys(of).filter((word) => /^[a-z]{6,}$/.test(word));
     }
-    const near = (word) => (rare(word) > 0 || !/^[a-z]{6,}$/.test(word) ? word : known.find((one) => slips(word, one) < 2) ?? word);
-    const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map((part) => new Set([...bag(part)].map(near)));
+    const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map(bag);
     const has = new Set(clauses.flatMap((part) => [...part])), best = new Map();
-    const clear = changes(query) ? CLEAR : 2 * CLEAR; // else it may ask how something works
-    for (const { page, section, words } of phrases) {
+    const clear = reports(query) || RUN.test(lower(query)) ? CLEAR : 2 * CLEAR; // else it may ask how something works
+    for (const { page, section, words, row } of phrases) {
       const sum = (some) => some.reduce((all, word) => all + rare(word), 0), both = words.filter((word) => has.has(word));
       const where = clauses.filter((part) => both.every((word) => part.has(word)));
-      const other = where.length && !words.includes("not") && where.every((part) => part.has("not"));
+      const other = !words.includes("not") && (where.length ? where.every((part) => part.has("not")) : has.has("not"));
       const times = (clauses.length > 1 && where.length ? BESIDE : 1) * (other ? DENIED : 1);
       const points = both.length && (times * sum(both) ** 2) / sum(words);
-      if (sum(both) < NAMED * sum(words) || points < clear) continue;
+      if (row ? both.length < words.length || points < clear * ROW : both.length < 2 || sum(both) < NAMED * sum(words) || points < clear) continue;
       if (points > (best.get(section)?.points ?? 0)) best.set(section, { page, section, points, wanted: both });
     }
     const found = [...best.values()].sort((a, b) => b.points - a.points);
     return found.filter(({ points }) => points > found[0].points / 2);
   };
-  const NAMED = 0.7, CLEAR = 1.6, SENTENCE = 3; // share of a name, weight of it, words of a query
+  const NAMED = 0.8, CLEAR = 1.6, ROW = 0.5, SENTENCE = 3; // share of a name, weight of it, words of a query
   const BESIDE = 1.3; // times as much counts a name whose words stand in one clause
   const DENIED = 0.6; // and one whose words stand beside a "not" that it has not
 
@@ -309,7 +302,7 @@
 
   const search = (query, asTyped = false) => {
     const keys = logged(query), said = terms(lower(query)).flatMap((term) => term.split("_"));
-    const whole = said.length < SENTENCE && !changes(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
+    const whole = said.length < SENTENCE && !reports(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
     const first = keys.length || asTyped || whole ? keys : named(query);
     const words = keys.names > 1 ? { hits: [] } : inWords(query, first.length > 0 || asTyped);
     if (!first.length) return words;
