@@ -216,6 +216,8 @@ def test_the_script_of_bootstrap_is_not_loaded(built):
 def test_the_theme_does_not_measure_the_whole_page_while_it_loads(built):
     js = (built / "zh" / "_static" / "bundle.js").read_text(encoding="utf-8")
     assert 'querySelectorAll(["pre"' not in js and "marginnote" not in js
+    assert js.count('addEventListener("load", addCopyButton') == 1
+    assert "Loaded(addCopyButton" not in js
     assert js.count("[].forEach(e=>{e.tabIndex=") == 1
 
 

@@ -32,6 +32,12 @@ NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap
 NEVER |= {"sphinx-book-theme.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
 AT_THE_END = ["scripts/pydata-sphinx-theme.js"]
+# Buttons that copy code come once the page stands: a chapter has a hundred of them.
+LATER = {
+    "runWhenDOMLoaded(addCopyButtonToCodeCells)": (
+        'addEventListener("load", addCopyButtonToCodeCells)'
+    )
+}
 CLASSES = re.compile(r'(?:class|id)="([^"]*)"')
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -81,6 +87,8 @@ def join(app: Sphinx, error: Exception | None) -> None:
             used.update(names.split())
     css = only_asked(asked, only(used, "\n".join(css)))
     (static / "bundle.css").write_text(css, "utf-8")
+    for now, later in LATER.items():
+        js = js.replace(now, later)
     (static / "bundle.js").write_text(INDENTED.sub("", js), "utf-8")
 
 
