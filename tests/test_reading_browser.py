@@ -467,8 +467,8 @@ def test_a_slip_finds_what_was_meant(folder, page, lang, slip, meant):
 def test_titles_of_public_reports_find_their_symptom_first(folder, page):
     """Titles as they were written; some say too little to be found.
 
-    Those marked "held" were drawn by a hash of the title and tuned nothing: the search
-    before found 65 % of them. Of the others it found 92 % when they were written down.
+    Those marked "held" tuned nothing: 86 were drawn by a hash of the title, 19 were met
+    when nothing was changed any more. 90 of them are found, 68 by the search before.
     """
     lines = (ROOT / "tests" / "reports.tsv").read_text("utf-8").splitlines()
     reports = [(*line.split("\t"), "")[:3] for line in lines]
@@ -480,7 +480,7 @@ def test_titles_of_public_reports_find_their_symptom_first(folder, page):
             anchor = top[0][1].partition("#")[2] if top else ""
             first[held].append(anchor in symptoms.split("|"))
     tuned, held = first[""], first["held"]
-    assert (len(tuned), len(held)) == (293, 86)
+    assert (len(tuned), len(held)) == (293, 105)
     assert sum(tuned) >= 0.89 * len(tuned) and sum(held) >= 0.8 * len(held)
 
 
