@@ -564,7 +564,9 @@ def test_on_a_phone_formulas_fit_in_a_size_that_can_be_read(
     folder, page, lang, chapter
 ):
     opened(page, folder, f"{lang}/chapters/{chapter}", 390, 844)
-    page.wait_for_timeout(300)
+    page.add_style_tag(content=measure.WHOLE)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page.wait_for_timeout(600)
     found = page.eval_on_selector_all(
         ".math-scroll",
         "all => all.map((box) => [box.scrollWidth - box.clientWidth, parseFloat("
