@@ -192,7 +192,7 @@
   for (const [sense, text] of Object.entries(WORDS.senses))
     for (const form of listed(text)) if (/^[a-z]{6,}$/.test(form)) HEARD.set(form, sense);
   const stem = (word) => word.replace(/(?<=^[a-z]{4,})(?:ings?|ed|es|s|e|ly)$/, "");
-  const bag = (text) => {
+  const bag = (text, meant = near) => {
     const found = new Set(); // in the text, earlier senses take their words
     let low = lower(text.replaceAll("’", "'").replace(/NaN/g, "nan").replace(/(?<=[a-z])(?=[A-Z][a-z])/g, " ")).replace(/[_/-]+/g, " ").replace(/\s+/g, " ");
     low = low.replace(/(?<!\w)go(?:es|ing)?(?= to (?:0|zero))/g, "drops").replace(ASKS, (word) => (/^not$|不|没|一直|总是|怎么/.test(word) ? word : " ")).replace(/ +/g, " ");
@@ -200,7 +200,7 @@
       low = low.replace(form, () => (sense === "noise" || found.add(sense), "·"));
     for (const part of low.match(/[a-z][a-z@']*|[\u3400-\u9fff]+/g) ?? [])
       for (const word of HAN.test(part) && segmenter ? [...segmenter.segment(part)].map(({ segment }) => segment) : [stem(part)])
-        if (!PLAIN.has(word) && !PLAIN.has(part) && word.length > 1) found.add(near(word));
+        if (!PLAIN.has(word) && !PLAIN.has(part) && word.length > 1) found.add(meant(word));
     return found;
   };
   const near = (word) => {
@@ -212,7 +212,7 @@
   const CHANGES = /^(?:long|short|falls|rises|not|spikes|collapse|flat|zero|nan|slow|large|small|negative|garbled|wrong)$/;
   const BUG = /^\[|(?<!\w)(?:bug|bugfix|fix|feat|questions?|problems?|issues?|errors?|weird|strange|unexpected|unusual|abnormal|wrong|help)(?!\w)|问题|异常|正常吗|请问|报错/;
   const RUN = /(?<!\w)(?:during|training|\w*trainer|grpo|ppo)(?!\w)|训练/;
-  const changes = (query) => [...bag(query)].some((word) => CHANGES.test(word));
+  const changes = (query) => [...bag(query, String)].some((word) => CHANGES.test(word)); // a slip is corrected aloud
   const reports = (query) => BUG.test(lower(query)) || changes(query);
   let phrases = null, rare = null;
   const named = (query) => {
@@ -228,7 +228,7 @@
       const all = new Set(phrases.map(({ section }) => section)).size;
       rare = (word) => (of[word] ? Math.log((1 + all) / of[word].size) : 0);
     }
-    const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map(bag);
+    const clauses = query.split(/[，。；;]|[,.:!?](?=\s|$)/).map((part) => bag(part));
     const has = new Set(clauses.flatMap((part) => [...part])), best = new Map();
     const clear = reports(query) || RUN.test(lower(query)) ? CLEAR : 2 * CLEAR; // else it may ask how something works
     for (const { page, section, words, row } of phrases) {
@@ -300,14 +300,18 @@
     return Object.assign(told ? [...shown, ...lines] : [...lines, ...shown], { names: names.length });
   };
 
+  // The symptoms that a query calls, unless it is but a word or two that tell no change.
+  const called = (query) => {
+    const said = terms(lower(query)).flatMap((term) => term.split("_"));
+    return said.length < SENTENCE && !reports(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE) ? [] : named(query);
+  };
   const search = (query, asTyped = false) => {
-    const keys = logged(query), said = terms(lower(query)).flatMap((term) => term.split("_"));
-    const whole = said.length < SENTENCE && !reports(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE);
-    const first = keys.length || asTyped || whole ? keys : named(query);
-    const words = keys.names > 1 ? { hits: [] } : inWords(query, first.length > 0 || asTyped);
+    const keys = logged(query), typed = keys.length || asTyped ? keys : called(query);
+    const words = keys.names > 1 ? { hits: [] } : inWords(query, typed.length > 0 || asTyped);
+    const first = words.instead ? called(words.instead) : typed;
     if (!first.length) return words;
     const seen = new Set(first.map(({ section }) => section));
-    return { hits: [...first, ...words.hits.filter(({ section }) => !seen.has(section))], log: keys.names > 1 && index.find(({ page }) => /readlog$/.test(page)) };
+    return { ...words, hits: [...first, ...words.hits.filter(({ section }) => !seen.has(section))], log: keys.names > 1 && index.find(({ page }) => /readlog$/.test(page)) };
   };
 
   // A word that the book does not have may be the beginning of one, or misspelt.
