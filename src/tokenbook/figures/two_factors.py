@@ -87,14 +87,14 @@ def draw(L, weight, ratio, sign):
         plot,
         legend(
             ("old dot", L("μ，写它的", "μ, which wrote it")),
-            ("alt dot", L("π_old，训练前", "π_old, before training")),
+            ("alt dot", L("训练前的策略", "policy before training")),
             ("ink dot", L("π，现在", "π, now")),
             ("off", L("不再推", "no push")),
         ),
         tiles=[
             tell(L("PPO 的推力", "push of PPO"), stale),
             tell(L("解耦的推力", "push, decoupled"), fresh),
-            tile(L("校正 w", "corrects: w"), number(weight), look="alt"),
+            tile(L("纠偏 w", "corrects: w"), number(weight), look="alt"),
             tile(L("两者之积 ρ", "product ρ"), number(now)),
         ],
     )
@@ -129,12 +129,12 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "校正从写它的策略量起，限制从训练前的策略量起",
+        "纠偏从写它的策略量起，限步从训练前的策略量起",
         "Correct from the policy that wrote the token, limit from the one before",
     ),
     alt=(
-        "一条概率的对数轴，上面一行从 μ 量比率，下面一行分成两段：μ 到 π_old 校正，"
-        "π_old 到 π 限制。斜线区里没有推力。",
+        "一条概率的对数轴，上面一行从 μ 量比率，下面一行分成两段：μ 到 π_old 纠偏，"
+        "π_old 到 π 限步。斜线区里没有推力。",
         "A log axis of probability in two rows. Above, the ratio is measured from μ; "
         "below it has two parts, from μ to π_old, which corrects, and from π_old to π, "
         "which is limited. Hatched: no push.",
