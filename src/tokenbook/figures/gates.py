@@ -19,7 +19,7 @@ from tokenbook.explorer import (
 )
 from tokencredit import ALGORITHMS
 
-METHODS = ("GRPO", "SAPO", "DPPO", "CISPO")
+METHODS = ("GRPO", "DPPO", "SAPO", "CISPO")
 CHANCES = [0.01, 0.04, 0.1, 0.3, 0.65, 0.9]  # of the token, when it was sampled
 RATIOS = [0.1, 0.25, 0.45, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6, 2.0, 2.4, 3.0, 4.0, 5.5]
 LEFT, RIGHT = 0.09, 6.0  # ends of the axis
@@ -97,10 +97,11 @@ def panel(L, method, now, chance, found):
         shut = step is not None and LEFT < step < last
         ends = ends if shut else (LEFT, RIGHT)
         plot.area(*ends, 0, sign * TOP, "off", show=shut)
+        free = [(min(x, 1 / chance), sign * min(x, 1 / chance)) for x in GRID]
+        plot.line([(x, root(y)) for x, y in free], "old thin dashed")
         points = curve(method, chance, sign)
         plot.line([(x, root(y)) for x, y in points], f"{look} thin")
     plot.rule(y=0)
-    plot.rule(x=1, look="dashed")
     plot.area(last, RIGHT, -TOP, TOP, "old pale", show=last < RIGHT)
     plot.rule(x=now, look="dotted")
     for sign, look in ((1, "up"), (-1, "down")):
@@ -131,7 +132,11 @@ def draw(L, rho, chance):
             ("up", L("A > 0，往上推", "A > 0, pushed up")),
             ("down", L("A < 0，往下推", "A < 0, pushed down")),
             ("off", L("门关了", "shut")),
-            ("old", L("概率到 1 了", "probability 1")),
+            ("old dashed line", L("没有门：ρA", "no gate: ρA")),
+            (
+                "old pale",
+                L("概率超过 1（常见词元）", "beyond probability 1 (frequent)"),
+            ),
         ),
         caption(
             L("采样时的概率 ", "probability when sampled ")
@@ -159,15 +164,15 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "比率相同，四道门开得不一样：突然关、慢慢关、看概率差、不关",
-        "One ratio, four gates: shut, closing slowly, asking how likely, wide open",
+        "比率相同，四道门开得不一样：突然关、看概率差、慢慢关、不关",
+        "One ratio, four gates: shut, asking how likely, closing slowly, wide open",
     ),
     alt=(
         "四幅小图，一种方法一幅，横轴是比率 ρ。上半是优势为正的词元受到的推力，下半是"
-        "优势为负的；斜线区里门关了，箭头是这个词元现在受到的推力。",
+        "优势为负的；虚线是没有门时的推力，斜线区里门关了，箭头是这个词元现在受到的推力。",
         "Four small plots, one per method, over the ratio ρ: the push on a token of "
-        "positive advantage above, of negative advantage below. Hatched: shut. Arrow: "
-        "the push on this token now.",
+        "positive advantage above, of negative advantage below. Dashed: without a "
+        "gate. Hatched: shut. Arrow: the push on this token now.",
     ),
     presets=[
         Preset(("翻了一倍", "doubled"), rho=2.0, chance=0.1),
