@@ -44,6 +44,7 @@ ARMS = {
     "RL on 1": (1,),
     "RL on 1, 2": (1, 2),
     "imitate 1": (1,),
+    "imitate 1, 2": (1, 2),
 }
 """What an arm is trained on: prompts with that many functions."""
 
@@ -160,7 +161,7 @@ def run(variant, seed, quick, checkpoint):
     policy = copy.deepcopy(warm_start(seed, 10 if quick else WARM))
     dials = DIALS | ({"steps": 2, "prompts": 4} if quick else {})
     watched = Examined(Relay(depths=ARMS[variant["arm"]]), policy)
-    if variant["arm"] == "imitate 1":
+    if variant["arm"].startswith("imitate"):
         size, lr = dials["prompts"] * dials["group_size"], dials["lr"]
         warm_up(
             policy,
@@ -234,13 +235,23 @@ EXPERIMENT = Experiment(
                 < asked(rows, "RL on 1", 2, 4096)[:, -1]
             ).all()
         ),
-        "RL on 1, 2 leads in pass@64 of four functions at every exam": lambda rows: all(
-            (
-                asked(rows, "RL on 1, 2", 4, 64)[:, 1:] > asked(rows, arm, 4, 64)[:, 1:]
-            ).all()
-            for arm in ("RL on 1", "imitate 1")
+        "RL on 1, 2 leads both arms on 1 in pass@64 of four, every exam": lambda rows: (
+            all(
+                (
+                    asked(rows, "RL on 1, 2", 4, 64)[:, 1:]
+                    > asked(rows, arm, 4, 64)[:, 1:]
+                ).all()
+                for arm in ("RL on 1", "imitate 1")
+            )
         ),
-        "it ends with pass@1 of four above the start's pass@4096": lambda rows: (
+        "imitation of 1, 2 leads it in pass@1 and pass@64 of four": lambda rows: all(
+            (
+                asked(rows, "imitate 1, 2", 4, k)[:, 1:]
+                > asked(rows, "RL on 1, 2", 4, k)[:, 1:]
+            ).all()
+            for k in (1, 64)
+        ),
+        "RL on 1, 2 ends with pass@1 of four over the start's pass@4096": lambda rows: (
             asked(rows, "RL on 1, 2", 4, 1)[:, -1]
             > asked(rows, "RL on 1, 2", 4, 4096)[:, 0]
         ).all(),
