@@ -115,7 +115,6 @@ def draw(L, place):
     same = encode(decode(ids, SIGNS.vocabulary), SIGNS.vocabulary)
     equal = sum(a == b for a, b in zip(ids, same, strict=True))
     reward = SIGNS.reward(PROMPT, RESPONSE)
-    version = VERSION + (place == SYNC)
     writer, trainer = L("推理引擎", "inference"), L("训练引擎", "training")
     written = place in (WRITE, WAIT)
     tokens = [
@@ -146,12 +145,6 @@ def draw(L, place):
             trainer,
             cells([short(x) for x in pi], place > WAIT, place == TRAIN, pi),
             "down",
-        ),
-        (
-            L("各层的版本", "version of layers"),
-            writer,
-            cells([f"{version}"] * len(ids), True, place == SYNC),
-            "",
         ),
     )
     says = (
@@ -216,8 +209,8 @@ def draw(L, place):
         ),
         (
             L("要查：版本", "to check: version"),
-            f"{len(ids)}/{len(ids)}",
-            L(f"层已是第 {version} 版", f"are version {version}"),
+            f"{VERSION + 1}",
+            L("每台推理引擎都报这个数", "reported by every engine"),
         ),
     )[place]
     return scene(
@@ -253,13 +246,12 @@ FIGURE = Figure(
     ),
     alt=(
         "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新参数再送回"
-        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率、奖励和各层参数"
-        "的版本。选中的一处和它交出的数下面有琥珀色的横线。",
+        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率和奖励。"
+        "选中的一处和它交出的数下面有琥珀色的横线。",
         "Above, a loop: an inference engine writes, a verifier scores, a queue waits, "
         "a training engine updates, and the new weights go back. Below, one response "
-        "with a column per token: ids, log-probabilities of both engines, rewards, and "
-        "the versions of the weights. The chosen place and what it hands over are "
-        "underlined in amber.",
+        "with a column per token: ids, log-probabilities of both engines, and "
+        "rewards. The chosen place and what it hands over are underlined in amber.",
     ),
     presets=[
         Preset(("采样", "sampling"), place=WRITE),
