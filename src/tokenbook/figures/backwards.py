@@ -74,7 +74,7 @@ def draw(L, lam, fits):
     return scene(
         plot,
         legend(
-            ("ink dot", L("critic 现在说的", "what the critic says")),
+            ("ink dot", L("价值网络现在说的", "what the critic says")),
             ("off dot", L("真值", "the truth")),
             ("up", L("整列都对了", "the whole column is right")),
         ),

@@ -133,7 +133,7 @@ FIGURE = Figure(
         Preset(("各半", "half and half"), lam=0.5, reward=1.0),
         Preset(("只信价值网络", "trust the critic"), lam=0.0),
         Preset(("只信结果", "trust the outcome"), lam=1.0),
-        Preset(("常用的 0.95", "the usual 0.95"), lam=0.95),
+        Preset(("λ = 0.95", "λ = 0.95"), lam=0.95),
     ],
     wide=True,
 )
