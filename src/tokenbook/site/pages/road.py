@@ -4,8 +4,7 @@ What a prose cell tagged ``side`` begins is folded in place: its heading and its
 stay, with the minutes that it takes. The fold is made when the page is written; by then
 contents, numbers and the index of the search have been collected and know nothing of
 it. `book.js` opens what a link leads into and keeps what the reader opened. Equations
-and figures are numbered through the folds; where a number is first left out on the main
-road, a sentence says so.
+and figures are numbered through the folds, as chapter 1 says.
 """
 
 import json
@@ -19,14 +18,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from tokenbook.languages import marks, minutes, pages, pick
 from tokenbook.site import LAST
-from tokenbook.site.pages.course import COMMA
 
 log = logging.getLogger(__name__)
 WORDS = {
     "side": "选读 | side road",
     "minutes": "{} 分钟 | {} min",
-    "gap": "编号把选读也数在内：{} 在那里。"
-    " | Numbers count the side roads, too: there you find {}.",
 }
 
 
@@ -106,25 +102,6 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
         box = side_fold("", *section.children[at:])
         del section.children[at:]
         section += box
-    explain_gap(app, doctree, page)
-
-
-def explain_gap(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Say where the first numbers are that are left out on the main road."""
-    numbers = app.env.toc_fignumbers.get(page, {}).get("displaymath", {})
-    lang, passed = app.config.edition, []
-    for equation in doctree.findall(nodes.math_block):
-        name = next(iter(equation["ids"]), "")
-        if name in numbers and is_side(equation):
-            number = ".".join(map(str, numbers[name]))
-            passed.append(f'<a href="#{name}">({number})</a>')
-        elif name in numbers and passed:
-            says = pick(WORDS["gap"], lang).format(COMMA[lang].join(passed))
-            html = f'<aside class="sidebar margin gap"><p>{says}</p></aside>'
-            at = equation.parent.index(equation)
-            # after it: the sentence before an equation runs on into it
-            equation.parent.insert(at + 1, nodes.raw("", html, format="html"))
-            return
 
 
 def visit_fold(writer, node: side_fold) -> None:
