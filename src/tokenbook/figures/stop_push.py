@@ -55,8 +55,8 @@ def seesaw(L, sooner, later, total, sign):
     for x0, x1, y, weight, look, words in sides:
         plot.area(x0, x1, y, y + 5 * weight, look)
         plot.text((x0 + x1) / 2, y - 0.75, words, f"{look} strong")
-    short = L("短回答推左盘，长回答推右盘", "short ones load the left pan")
-    long = L("短回答推右盘，长回答推左盘", "short ones load the right pan")
+    short = L("短的推向更早停，长的写下去", "short ones: stop sooner")
+    long = L("短的推向写下去，长的更早停", "short ones: write on")
     plot.text(5, 9.5, short if sign > 0 else long, "quiet")
     return plot
 
