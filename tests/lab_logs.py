@@ -129,10 +129,16 @@ def true(experiment: str, arm: tuple[str, ...]) -> set[str] | None:
                 return set()
             return MISTAKES.get(first)
         case "reuse-ratio":
-            return None if first in ("no gate", "CISPO", "SAPO") else set()
+            free = ("no gate", "CISPO", "SAPO", "GRPO, only after ✗")
+            return None if first in free else set()
         case "rl-or-sft":
             return set() if first == "RL" else None
         case "signs-epochs":
+            if arm[2] == "KL stop" or (first, second) in (
+                ("0.0001", "8"),
+                ("0.0005", "4"),
+            ):
+                return None
             return set() if int(second) < 8 else {FALLS, PASSES}
         case "stale-sampler":
             if first == "PPO":

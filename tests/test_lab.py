@@ -17,7 +17,7 @@ from tokenbook.__main__ import main
 from tokenbook.lab import Experiment, phenomena, run_experiment, stamping
 from tokenbook.lab.drawing import draw
 from tokenbook.lab.experiment import experiments
-from tokenbook.lab.experiments import _chain, _games, _sort, sort_start
+from tokenbook.lab.experiments import _chain, _games, _sort, reuse_ratio, sort_start
 from tokenbook.lab.experiments._signs import SHOWN
 from tokenbook.lab.experiments._signs import TASK as SIGNS
 from tokenbook.lab.store import STORE, load, path_of, save
@@ -293,6 +293,20 @@ def test_a_run_uses_one_thread_and_gives_them_back(tmp_path):
     quietly(replace(chosen, run=run), tmp_path)
     assert set(seen) == {1}
     assert torch.get_num_threads() == threads
+
+
+def test_the_gate_of_grpo_is_taken_apart_at_the_token_after_a_cross():
+    tokens = torch.tensor([[1, reuse_ratio.CROSS, 3, 4]])
+    ones = torch.ones(1, 4)
+    for loss, open_at in (
+        (reuse_ratio.open_after_cross, [False, False, True, False]),
+        (reuse_ratio.only_after_cross, [True, True, False, True]),
+    ):
+        for sign, move in ((1.0, 1.5), (-1.0, 0.5)):  # too far, the way it is pushed
+            leaf = (move * ones).log().requires_grad_()
+            loss(leaf, leaf, sign * ones, tokens).sum().backward()
+            want = torch.where(torch.tensor([open_at]), -sign * move, 0.0)
+            torch.testing.assert_close(leaf.grad, want)
 
 
 def test_rows_are_read_per_seed_by_value(tmp_path):

@@ -1,20 +1,40 @@
-"""Chapter 11: the same responses used four times, behind seven gates.
+"""Chapter 11: the same responses used four times, behind nine gates.
 
 All arms share GRPO's advantages, the mean per response and no KL, so that only the
 weight of a token differs. Two mini-batches and four passes make eight updates on each
-iteration's responses; the ratio is 1 at the first of them only.
+iteration's responses; the ratio is 1 at the first of them only. Two arms take GRPO's
+gate apart: it is open on the token after a cross, where a response tries again or gives
+up, or there alone it is shut.
 """
 
 from dataclasses import replace
 from functools import partial
 
+import torch
+
 from tokenbook.lab import Experiment, final, per_seed
-from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, learn
+from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, TASK, learn
 from tokenbook.lab.experiments.signs_epochs import ratio_loss
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.weight.losses import ppo_clip_loss
 
 DIALS = DIALS | {"steps": 16, "epochs": 4}
+CROSS = TASK.vocabulary.index("✗")
+OPEN, ONLY = "GRPO, open after ✗", "GRPO, only after ✗"
+
+
+def open_after_cross(log_probs, log_ratio, advantages, tokens):
+    """GRPO's loss, without the clip on the token after a cross."""
+    args, after = (log_probs, log_ratio, advantages), tokens.roll(1, 1) == CROSS
+    return torch.where(after, ratio_loss(*args), ppo_clip_loss(*args))
+
+
+def only_after_cross(log_probs, log_ratio, advantages, tokens):
+    """GRPO's loss, with the clip on the token after a cross and nowhere else."""
+    args, after = (log_probs, log_ratio, advantages), tokens.roll(1, 1) == CROSS
+    return torch.where(after, ppo_clip_loss(*args), ratio_loss(*args))
+
+
 GSPO, PER_RESPONSE = ALGORITHMS["GSPO"], {"aggregation": PLAIN.aggregation}
 ROWS = {
     "no gate": replace(PLAIN, loss=ratio_loss),
@@ -26,6 +46,8 @@ ROWS = {
     "CISPO": replace(ALGORITHMS["CISPO"], **PER_RESPONSE),
     "SAPO": ALGORITHMS["SAPO"],
     "DPPO": replace(ALGORITHMS["DPPO"], **PER_RESPONSE),
+    OPEN: replace(PLAIN, loss=open_after_cross),
+    ONLY: replace(PLAIN, loss=only_after_cross),
 }
 
 
@@ -47,8 +69,8 @@ EXPERIMENT = Experiment(
     name="reuse-ratio",
     chapter=11,
     question={
-        "zh": "同一批回答用四遍，七种门控各放过多少词元，学得怎样？",
-        "en": "Responses used four times: what do seven gates let through, and learn?",
+        "zh": "同一批回答用四遍，九种门控各放过多少词元，学得怎样？",
+        "en": "Responses used four times: what do nine gates let through, and learn?",
     },
     variants=tuple({"gate": name} for name in ROWS),
     run=run,
@@ -77,6 +99,21 @@ EXPERIMENT = Experiment(
         ),
         "without a gate and under CISPO, every seed ends below GRPO": lambda rows: all(
             (end(rows, gate) < end(rows, "GRPO")).all() for gate in ("no gate", "CISPO")
+        ),
+        "open after ✗, GRPO begins ahead of GRPO in every seed and ends no lower": (
+            lambda rows: (
+                (start(rows, OPEN) > start(rows, "GRPO")).all()
+                and (end(rows, OPEN) > end(rows, "GRPO") - 0.02).all()
+            )
+        ),
+        "shut only there, every seed begins behind no gate and ends below GRPO": (
+            lambda rows: (
+                (start(rows, ONLY) < start(rows, "no gate")).all()
+                and (end(rows, ONLY) < end(rows, "GRPO") - 0.02).all()
+            )
+        ),
+        "SAPO and DPPO, too, begin ahead of GRPO in every seed": lambda rows: all(
+            (start(rows, gate) > start(rows, "GRPO")).all() for gate in ("SAPO", "DPPO")
         ),
         "and they end further from the sampler in every seed": lambda rows: all(
             (end(rows, gate, "kl") > end(rows, "GRPO", "kl")).all()
