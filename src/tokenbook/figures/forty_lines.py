@@ -137,7 +137,10 @@ FIGURE = Figure(
         Preset(("训练前", "before training"), iteration=0),
         Preset(("两次迭代", "two iterations"), iteration=2),
         Preset(("八次", "eight"), iteration=8),
-        Preset(("全对，没有可学的", "all correct, nothing to learn"), iteration=16),
+        Preset(
+            ("16 次：全对，没有可学的", "sixteen: all correct, nothing to learn"),
+            iteration=16,
+        ),
         Preset(("二十次", "twenty"), iteration=20),
     ],
     wide=True,
