@@ -1,11 +1,13 @@
 """What the live figures of the agents' chapter claim."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import torch
 
+from tokenbook.explorer import words_of
 from tokenbook.figures import anchor_states, episode, explore, keep_groups, memory
 from tokencredit.world.games import make
 
@@ -140,6 +142,21 @@ def test_the_episodes_are_those_that_the_chapter_samples():
     ):
         said = " ".join(f"[{p}]" if n % 2 == 0 else p for n, p in enumerate(parts))
         assert line == f"{won}  {said}"
+
+
+def test_the_chapter_prints_the_credit_that_the_figure_shows():
+    path = next((Path(__file__).parents[1] / "chapters").glob("13_*.ipynb"))
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    printed = "".join(
+        next(c for c in cells if c["id"] == "c719778f")["outputs"][0]["text"]
+    )
+    lines = re.findall(r"episode (\d) writes (\S+) .* -> (\S+)", printed)
+    tree = explore("anchor_states").tree("en", {"level": 1, "at": 1, "won": 1})
+    shown = " ".join(words_of(tree).split())
+    for number, words, credit in lines:
+        said = f"{words.rstrip('=')} {credit}".replace("-", "−")
+        assert said in shown, f"episode {number}"
+    assert len(lines) == 8
 
 
 def test_a_turns_own_reward_finds_the_bad_turns_and_the_episode_does_not():

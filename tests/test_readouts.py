@@ -551,7 +551,7 @@ READOUTS = [
         {},
         "from the chosen one 3/8 episodes",
         "their mean return 0.301 0.95 per turn",
-        "episode 8, turn 2 +1.23 did not give up",
+        "episode 8, turn 2 +1.227 did not give up",
     ),
     # two of five earn .95; 1 − 3/8, the same for every turn
     (
@@ -559,7 +559,7 @@ READOUTS = [
         {"level": 0, "at": 2},
         "from the chosen one 5/8 episodes",
         "their mean return 0.380 0.95 per turn",
-        "episode 8, turn 2 +0.63 did not give up",
+        "episode 8, turn 2 +0.625 did not give up",
     ),
     # no limit, played on paper: updates end at 6, 10, 16, 20, 25, 30, 34; 14/36 = 39 %;
     # ages 0+10+28+40+41+41+41 = 201 in the 113 units that were used: 1.78
@@ -1191,6 +1191,15 @@ READOUTS = [
         "of them not sampled 0",
         "sampled, but missed 0",
         "actions / divisor 12 / 12",
+    ),
+    # two messages, each with its marker, its role and two line breaks: 12 + 2·4
+    (
+        "tool_call",
+        {"rule": 2},
+        "tokens trained 20",
+        "of them not sampled 8",
+        "sampled, but missed 0",
+        "actions / divisor 12 / 20",
     ),
     # all 36 pieces but the first
     (

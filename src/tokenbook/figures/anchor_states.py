@@ -1,4 +1,4 @@
-"""GiGPO (同一情形里比较): eight episodes that meet in the same situations.
+"""GiGPO (同一局面里比较): eight episodes that meet in the same situations.
 
 The episodes are those that chapter 13 samples; `[...]` of its output is a turn here.
 """
@@ -27,7 +27,7 @@ ORDER = (7, 1, 4, 3, 5, 0, 2, 6)  # so that equal situations lie together
 SHARED = ("", "9+5+7=21✗", "9-5-7=-3✗")  # situations of more than one episode
 DISCOUNT = 0.95  # of a turn
 LEFT = (0.28, 1.88, 3.48, 5.08)  # of the columns, one per turn
-NODE, CELL, LAST = 0.56, 1.58, 6.36  # widths of a situation and a turn; the end
+NODE, CELL, LAST = 0.56, 1.58, 6.6  # widths of a situation and a turn; the end
 
 
 @cache
@@ -99,7 +99,7 @@ def draw(L, level, at, won):
             for fill in ("mid", "pale"):
                 box = (LEFT[k] + NODE, end, y + 0.06, y + 0.94)
                 plot.area(*box, f"{look} {fill}", show=shown and fill == strength)
-        says = f"{words.rstrip('=')}\n{number(credit, 2, sign=True)}"
+        says = f"{words.rstrip('=')}\n{number(credit, 3, sign=True)}"
         plot.text((LEFT[k] + NODE + end) / 2, y + 0.5, says)
     for i, y in rows.items():
         right = won if i == len(WON) - 1 else WON[i]
@@ -112,13 +112,13 @@ def draw(L, level, at, won):
     return scene(
         plot,
         legend(
-            ("old", L("情形：这一轮之前的文字", "situation: the text before the turn")),
+            ("old", L("局面：这一轮之前的文字", "situation: the text before the turn")),
             ("up", L("功劳为正", "credit > 0")),
             ("down", L("功劳为负", "credit < 0")),
         ),
         tiles=[
             tile(
-                L("从选中的情形出发", "from the chosen one"),
+                L("从选中的局面出发", "from the chosen one"),
                 f"{len(here)}/8",
                 L("局", "episodes"),
             ),
@@ -129,7 +129,7 @@ def draw(L, level, at, won):
             ),
             tile(
                 L("第 8 局第 2 轮", "episode 8, turn 2"),
-                number(eighth[0], 2, sign=True),
+                number(eighth[0], 3, sign=True),
                 L("没有放弃", "did not give up"),
                 look="up" if eighth[0] > 0 else "down",
             ),
@@ -148,32 +148,32 @@ FIGURE = Figure(
             kind="choice",
             options=[
                 ("只比整局", "whole episodes"),
-                ("同一情形再比", "same situation, too"),
+                ("同一局面再比", "same situation, too"),
             ],
         ),
         Dial(
             "at",
             [0, 1, 2],
             1,
-            ("哪个情形之后", "after"),
+            ("哪个局面之后", "after"),
             kind="choice",
             options=[terms("prompt"), ("21✗", "21✗"), ("−3✗", "−3✗")],
         ),
         Dial("won", [0, 1], 1, ("第 8 局做对", "episode 8 correct"), kind="toggle"),
     ],
     title=(
-        "把相同的情形合起来，就能比较同一处的不同选择",
+        "把相同的局面合起来，就能比较同一处的不同选择",
         "Where episodes meet, different choices can be compared",
     ),
     alt=(
-        "八局各一行，从左到右是各轮。灰块是轮次之前的情形，相同的合成一块；"
+        "八局各一行，从左到右是各轮。灰块是轮次之前的局面，相同的合成一块；"
         "旁边是策略写的话和它的功劳，正的蓝，负的橙。行末是判分。",
         "Eight episodes, a row each, their turns from left to right. Grey blocks are "
         "the situations before a turn, equal ones merged; beside them what the policy "
         "wrote and its credit, blue above 0 and orange below. The verdict at the end.",
     ),
     presets=[
-        Preset(("同一情形再比", "same situation"), level=1, at=1, won=1),
+        Preset(("同一局面再比", "same situation"), level=1, at=1, won=1),
         Preset(("只比整局", "whole episodes"), level=0, at=1, won=1),
         Preset(("−3✗ 之后", "after −3✗"), level=1, at=2, won=1),
         Preset(("第 8 局也做错", "episode 8 wrong, too"), level=1, at=1, won=0),

@@ -41,7 +41,7 @@ def masks(rule):
 
     Args:
         rule: "sampled"; "shifted", the mask of the inputs used for the targets;
-            "part", all of the assistant's parts, also aligned with the inputs; "all".
+            "part", the assistant's messages from marker to line break; "all".
 
     Returns:
         two lists of booleans.
@@ -52,14 +52,14 @@ def masks(rule):
         return sampled, sampled
     if rule == "all":
         return sampled, [j > 0 for j in range(len(words))]
-    taken = sampled
-    if rule == "part":
-        taken, inside = [], False
-        for j, word in enumerate(words):
-            if word == "<|im_start|>":
-                inside = words[j + 1] == "assistant"
-            taken.append(inside)
-    return sampled, [False, *taken[:-1]]
+    if rule == "shifted":
+        return sampled, [False, *sampled[:-1]]
+    taken, inside = [], False
+    for j, word in enumerate(words):
+        if word == "<|im_start|>":
+            inside = words[j + 1] == "assistant"
+        taken.append(inside)
+    return sampled, taken
 
 
 def draw(L, rule):
@@ -90,8 +90,8 @@ def draw(L, rule):
             "The mask goes with the inputs: each turn loses its first token.",
         ),
         "part": L(
-            "按输入取助手的整段：角色名、换行、下一段的开头都被训练了。",
-            "All of the assistant's part, by inputs: role names and line breaks, too.",
+            "助手的整段都训练：段首的标记、角色名和两个换行都没有抽过。",
+            "Whole messages: start marker, role and two line breaks were not sampled.",
         ),
         "all": L(
             "连题目和工具的结果也训练：策略会学着自己编造结果。",
