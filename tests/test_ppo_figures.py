@@ -15,6 +15,7 @@ from tokenbook.figures import (
     three_attempts,
 )
 from tokenbook.lab import results
+from tokenbook.lab.experiments import signs_epochs
 from tokencredit import ppo_clip_loss
 
 
@@ -156,3 +157,38 @@ def test_a_flag_stands_where_the_median_first_is_at_the_mark():
     # small steps: four passes are there in two thirds of the batches; large: never
     small = [epochs.reached(arm, 0.8) for arm in (0, 1)]
     assert small == [12, 8] and epochs.reached(6, 0.8) is None
+
+
+def quick(loss, epochs):
+    variant = {"lr": 5e-4, "epochs": epochs, "loss": loss}
+    return signs_epochs.pass_by_pass(variant, 0, True)
+
+
+@pytest.mark.parametrize(("loss", "epochs"), [("min", 2), ("critic once", 1)])
+def test_the_loop_with_its_own_passes_is_train_where_they_are_not_changed(loss, epochs):
+    variant = {"lr": 5e-4, "epochs": epochs, "loss": "min"}
+    for row, mine in zip(
+        signs_epochs.run(variant, 0, True, None), quick(loss, epochs), strict=True
+    ):
+        assert mine.pop("updates") == 2 * epochs
+        assert mine.pop("seconds") >= 0
+        assert mine == {name: row[name] for name in mine}
+
+
+def test_the_critic_that_learns_once_learns_in_the_first_pass_only(monkeypatch):
+    seen, update = [], signs_epochs.update
+
+    def watched(policy, optimizer, algorithm, part, dials):
+        seen.append(algorithm.value_coef)
+        return update(policy, optimizer, algorithm, part, dials)
+
+    monkeypatch.setattr(signs_epochs, "update", watched)
+    quick("critic once", 3)
+    assert seen == [0.5, 0.5, 0, 0, 0, 0] * 2  # two mini-batches, two iterations
+
+
+def test_a_batch_ends_after_the_first_update_that_is_too_far(monkeypatch):
+    monkeypatch.setattr(signs_epochs, "LIMIT", 1e-5)  # the second one is
+    assert [row["updates"] for row in quick("KL stop", 3)] == [2, 2]
+    monkeypatch.setattr(signs_epochs, "LIMIT", 1e9)
+    assert [row["updates"] for row in quick("KL stop", 3)] == [6, 6]

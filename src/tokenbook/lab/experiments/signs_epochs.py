@@ -1,10 +1,19 @@
 """Chapter 6: the responses of an iteration used K times, without and with a clip."""
 
+import copy
+import time
 from dataclasses import replace
 
+import numpy as np
+import torch
+
 from tokenbook.lab import Experiment, final, per_seed
-from tokenbook.lab.experiments._chain import COLUMNS, learn_from
+from tokenbook.lab.experiments._chain import COLUMNS, learn_from, thin
 from tokencredit.algorithms import ALGORITHMS
+from tokencredit.training import Dials, credit, update
+from tokencredit.training.collect import collect
+from tokencredit.training.dials import OPTIMIZERS
+from tokencredit.training.loop import corrected
 from tokencredit.weight.losses import reinforce_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -25,9 +34,51 @@ def clip_alone(log_probs, log_ratio, advantages):
 
 
 LOSSES = {"none": reinforce_loss, "ratio": ratio_loss, "clip alone": clip_alone}
+LIMIT = 0.015  # of the KL to the sampler, as in Spinning Up
+
+
+def pass_by_pass(variant, seed, quick):
+    """PPO in a loop of its own: the critic learns in the first pass only, or a batch
+    ends after the update whose mini-batch was further than LIMIT from the sampler.
+
+    With neither it is `train`, number by number.
+    """
+    dials = DIALS | {"epochs": variant["epochs"], "lr": variant["lr"]}
+    if quick:
+        dials |= {"steps": 2, "prompts": 4, "group_size": 4}
+    dials, goal, history = Dials(**dials), task("signs"), []
+    policy, sampled = copy.deepcopy(warm_start("signs", seed)), 0
+    optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
+    rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    measure, clock = {name: MEASURES[name] for name in WATCHED}, time.process_time()
+    for step in range(1, dials.steps + 1):
+        algorithm, updates = ALGORITHMS["PPO"], 0
+        batch, metrics = collect(
+            policy, goal, algorithm, dials, rng, generator, measure=measure
+        )
+        batch = credit(algorithm, corrected(algorithm, policy, batch, dials))
+        size = -(-len(batch) // dials.minibatches)
+        parts = (
+            part
+            for _ in range(dials.epochs)
+            for part in batch.shuffled(generator).split(size)
+        )
+        for part in parts:
+            if variant["loss"] == "critic once" and updates == dials.minibatches:
+                algorithm = replace(algorithm, value_coef=0.0)
+            metrics |= update(policy, optimizer, algorithm, part, dials)
+            updates += 1
+            if variant["loss"] == "KL stop" and metrics["kl"] > LIMIT:
+                break
+        sampled += metrics["tokens"]
+        now = {"step": step, "tokens": sampled, "kept": len(batch), "updates": updates}
+        history.append(metrics | now | {"seconds": time.process_time() - clock})
+    return thin(history, 1 if quick else 2)
 
 
 def run(variant, seed, quick, checkpoint):
+    if variant["loss"] in ("critic once", "KL stop"):
+        return pass_by_pass(variant, seed, quick)
     algorithm = ALGORITHMS["PPO"]
     if loss := LOSSES.get(variant["loss"]):
         algorithm = replace(algorithm, name=f"PPO, {variant['loss']}", loss=loss)
@@ -69,13 +120,19 @@ EXPERIMENT = Experiment(
         {"lr": 5e-4, "epochs": 8, "loss": "ratio"},
         {"lr": 5e-4, "epochs": 8, "loss": "clip alone"},
         {"lr": 5e-4, "epochs": 8, "loss": "min"},
+        {"lr": 1e-4, "epochs": 8, "loss": "min"},
+        {"lr": 5e-4, "epochs": 4, "loss": "min"},
+        {"lr": 5e-4, "epochs": 8, "loss": "critic once"},
+        {"lr": 5e-4, "epochs": 8, "loss": "KL stop"},
     ),
     run=run,
     columns={
         "lr": "learning rate of Adam",
         "epochs": "passes over the responses of an iteration, K",
         "loss": "min: PPO's; clip alone: without the minimum; ratio: without a clip; "
-        "none: -A log pi",
+        "none: -A log pi; critic once: PPO's, but the critic learns in the first pass "
+        "only; KL stop: PPO's, but a batch ends once its KL exceeds 0.015",
+        "updates": "optimizer steps on a batch, of critic once and KL stop",
         "lies": "share of responses that end in a tick and are incorrect",
         "equations_true": "share of tries that are true",
         "gives_up": "share of responses that stop after a cross",
@@ -101,6 +158,34 @@ EXPERIMENT = Experiment(
             at_the_end(rows, "success", 5e-4, 8, "clip alone")
             < at_the_end(rows, "success", 5e-4, 8, "min")
         ).all(),
+        "small steps: eight passes end below four, in every seed": lambda rows: (
+            at_the_end(rows, "success", 1e-4, 8, "min")
+            < at_the_end(rows, "success", 1e-4, 4, "min") - 0.02
+        ).all(),
+        "large steps: four end below one and above eight, in every seed": lambda rows: (
+            (
+                at_the_end(rows, "success", 5e-4, 4, "min")
+                < at_the_end(rows, "success", 5e-4, 1, "min") - 0.02
+            ).all()
+            and (
+                at_the_end(rows, "success", 5e-4, 4, "min")
+                > at_the_end(rows, "success", 5e-4, 8, "min") + 0.02
+            ).all()
+        ),
+        "a critic that learns once makes eight passes worse, every seed": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "critic once")
+            < at_the_end(rows, "success", 5e-4, 8, "min") - 0.02
+        ).all(),
+        "a stop by the KL ends above eight passes and below one": lambda rows: (
+            (
+                at_the_end(rows, "success", 5e-4, 8, "KL stop")
+                > at_the_end(rows, "success", 5e-4, 8, "min") + 0.01
+            ).all()
+            and (
+                at_the_end(rows, "success", 5e-4, 8, "KL stop")
+                < at_the_end(rows, "success", 5e-4, 1, "min")
+            ).all()
+        ),
         "PPO with eight passes ends at 0.65 to 0.8, below one pass": lambda rows: (
             at_the_end(rows, "success", 5e-4, 8, "min").min() > 0.65
             and at_the_end(rows, "success", 5e-4, 8, "min").max() < 0.8
