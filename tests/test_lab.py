@@ -17,7 +17,14 @@ from tokenbook.__main__ import main
 from tokenbook.lab import Experiment, phenomena, run_experiment, stamping
 from tokenbook.lab.drawing import draw
 from tokenbook.lab.experiment import experiments
-from tokenbook.lab.experiments import _chain, _games, _sort, reuse_ratio, sort_start
+from tokenbook.lab.experiments import (
+    _chain,
+    _games,
+    _sort,
+    dynamic_sampling,
+    reuse_ratio,
+    sort_start,
+)
 from tokenbook.lab.experiments._signs import SHOWN
 from tokenbook.lab.experiments._signs import TASK as SIGNS
 from tokenbook.lab.store import STORE, load, path_of, save
@@ -307,6 +314,25 @@ def test_the_gate_of_grpo_is_taken_apart_at_the_token_after_a_cross():
             loss(leaf, leaf, sign * ones, tokens).sum().backward()
             want = torch.where(torch.tensor([open_at]), -sign * move, 0.0)
             torch.testing.assert_close(leaf.grad, want)
+
+
+def test_a_screen_lets_the_prompts_pass_that_it_sometimes_answers_right():
+    policy, rng = warm_start("signs", seed=0), np.random.default_rng(1)
+    goal = dynamic_sampling.Screened(
+        screen=policy, rng=rng, dice=torch.Generator().manual_seed(2)
+    )
+    found = goal.prompts(24, np.random.default_rng(3))
+    again, want = np.random.default_rng(3), []
+    dice = torch.Generator().manual_seed(2)
+    while len(want) < 24:
+        some = SIGNS.prompts(24, again)
+        batch = rollout(policy, SIGNS, some, group_size=8, generator=dice)
+        said = texts(batch, SIGNS.vocabulary)
+        for k, prompt in enumerate(some):
+            right = [SIGNS.reward(prompt, x) == 1 for x in said[8 * k : 8 * k + 8]]
+            want += [prompt] * (any(right) and not all(right))
+    assert found == want[:24]
+    assert goal.seen["drawn"] > goal.seen["mixed"] >= 24
 
 
 def test_rows_are_read_per_seed_by_value(tmp_path):
