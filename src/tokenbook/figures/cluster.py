@@ -210,7 +210,7 @@ def draw(L, place):
         (
             L("要查：版本", "to check: version"),
             f"{VERSION + 1}",
-            L("每台推理引擎都报这个数", "reported by every engine"),
+            L("每台引擎", "on every engine"),
         ),
     )[place]
     return scene(

@@ -303,7 +303,7 @@
   // The symptoms that a query calls, unless it is but a word or two that tell no change.
   const called = (query) => {
     const said = terms(lower(query)).flatMap((term) => term.split("_"));
-    return said.length < SENTENCE && !reports(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE) ? [] : named(query);
+    return said.length <= SENTENCE && !reports(query) && !said.some((term) => HAN.test(term) && term.length > 2 * SENTENCE) ? [] : named(query);
   };
   const search = (query, asTyped = false) => {
     const keys = logged(query), typed = keys.length || asTyped ? keys : called(query);
