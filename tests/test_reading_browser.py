@@ -455,7 +455,7 @@ def test_what_is_pasted_finds_its_keys_then_its_symptom(
     [
         ("en", "entorpy colapse", "the-entropy-quickly-falls-to-0"),
         ("en", "reward hakcing", "reward-hacking-the-policy-learns-what-is-paid"),
-        ("zh", "奖励黑克", "reward-hacking-the-policy-learns-what-is-paid"),
+        ("zh", "奖励黑克", "the-reward-reaches-its-top-and-what-you-wanted-does-not"),
         ("zh", "裁减比例", "loss-0-ratio-1-clip-fraction-0-and-yet-it-learns"),
     ],
 )
