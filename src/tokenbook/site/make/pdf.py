@@ -25,7 +25,7 @@ from tokenbook.languages import LANGUAGES, pick
 from tokenbook.site.make import measure
 
 ON_SCREEN_ONLY = (
-    "script, noscript, .headerlink, .report, .bank, .depth, .gap, .ex-dials, "
+    "script, noscript, .headerlink, .report, .bank, .depth, .ex-dials, "
     ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "
     ".finder, .reference-filter, .doors svg, .practice, .practice-tick, "
     ".practice-rules, .practice-shown, .share, .pst-js-only"
