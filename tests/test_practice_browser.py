@@ -35,7 +35,7 @@ class Reader:
         page.on("request", lambda request: self.requests.append(request.url))
         self.address = f"{root}/{lang}/chapters/{path.stem}.html"
         page.goto(f"{self.address}#exercises")
-        page.wait_for_selector(".practice-check")
+        page.wait_for_function("window.practised")
 
     def box(self, name: str):
         return self.page.locator(f'.practice[data-exercise="{name}"]')
@@ -221,6 +221,7 @@ def test_one_answer_serves_both_editions_and_follows_into_other_tabs(read, root)
     answer = solutions(GAE)["flip_lambda"]
     other = reader.page.context.new_page()
     other.goto(f"{root}/zh/chapters/{GAE.stem}.html#exercises")
+    other.wait_for_function("window.practised")
     field = other.locator("#practice-flip_lambda")
     reader.write("flip_lambda", answer)
     assert reader.check("flip_lambda")[0] == "passed"
@@ -229,6 +230,7 @@ def test_one_answer_serves_both_editions_and_follows_into_other_tabs(read, root)
         arg=answer,
     )
     other.reload()
+    other.wait_for_function("window.practised")
     assert field.input_value() == answer
     heading = other.locator("section:has(> [data-exercise=flip_lambda]) > h3")
     expect(heading).to_contain_text("✓")
@@ -240,6 +242,7 @@ def test_a_changed_exercise_keeps_the_answer_and_loses_the_tick(read):
     old = json.dumps({"t": "def flip_lambda(a, b):\n    return 2", "h": "x", "ok": "x"})
     reader.page.evaluate("([k, v]) => localStorage.setItem(k, v)", [key, old])
     reader.page.reload()
+    reader.page.wait_for_function("window.practised")
     assert "return 2" in reader.field("flip_lambda").input_value()
     heading = reader.page.locator("section:has(> [data-exercise=flip_lambda]) > h3")
     assert "✓" not in heading.inner_text()
@@ -350,6 +353,7 @@ def test_a_browser_without_streams_that_unpack_says_so(read):
 def test_a_page_from_a_file_says_what_to_do_and_still_downloads(browser, folder):
     page = browser.new_page()
     page.goto((folder / "en/chapters" / f"{GAE.stem}.html").as_uri())
+    page.wait_for_function("window.practised")
     page.locator('[data-exercise="flip_lambda"] .practice-check').click()
     said = page.locator('[data-exercise="flip_lambda"] .practice-result').inner_text()
     assert "make book" in said
@@ -367,6 +371,7 @@ def test_without_a_script_and_on_paper_there_is_no_editor(browser, root):
     context.close()
     page = browser.new_page()
     page.goto(f"{root}/en/chapters/{GAE.stem}.html")
+    page.wait_for_function("window.practised")
     page.emulate_media(media="print")
     assert not page.locator(".practice").first.is_visible()
     page.close()
@@ -377,6 +382,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{root}/{lang}/book/practice.html")
+    page.wait_for_function("window.practised")
     listed = page.locator(".practice-list > section li")
     known = [e for path in CHAPTERS for e in practice.exercises(path)]
     assert listed.count() == len(known)
@@ -396,6 +402,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
         "([k, v]) => localStorage.setItem(k, v)", [f"practice {on} {first['id']}", done]
     )
     page.reload()
+    page.wait_for_function("window.practised")
     assert page.locator("select[name=kind]").input_value() == "bug"
     assert page.locator(".practice-list > section li.done").count() == 1
     assert (
@@ -418,6 +425,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(
     context = browser.new_context(**measure.LOOKS[look])
     page = context.new_page()
     page.goto(f"{root}/{lang}/chapters/{GAE.stem}.html#exercises")
+    page.wait_for_function("window.practised")
     reader = page.locator('[data-exercise="flip_lambda"] textarea')
     reader.fill("def flip_lambda(a, b):\n    return 0")
     page.locator('[data-exercise="flip_lambda"] .practice-check').click()

@@ -382,6 +382,5 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("exercise-list", ExerciseList)
     app.connect("env-before-read-docs", add_script)
     app.add_css_file("practice.css")
-    app.add_js_file("practice.js", loading_method="defer")
     app.connect("build-finished", write_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

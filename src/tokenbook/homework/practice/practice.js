@@ -366,17 +366,15 @@
     });
   };
 
-  addEventListener("DOMContentLoaded", () => {
-    const exercises = all(".practice[data-exercise]");
-    exercises.forEach(practice);
-    if (exercises.length && obstacle() === "nopython") { // said once
-      all(".practice-check").forEach((button) => (button.hidden = true));
-      tell(exercises[0], { kind: "nopython" });
-    }
-    all(".practice-hand-in").forEach(handIn);
-    addEventListener("storage", tally);
-    settled = true;
-    tally();
-  });
+  const exercises = all(".practice[data-exercise]");
+  exercises.forEach(practice);
+  if (exercises.length && obstacle() === "nopython") { // said once
+    all(".practice-check").forEach((button) => (button.hidden = true));
+    tell(exercises[0], { kind: "nopython" });
+  }
+  all(".practice-hand-in").forEach(handIn);
+  addEventListener("storage", tally);
+  settled = true;
+  tally();
   window.practised = { passes, say };
 })();

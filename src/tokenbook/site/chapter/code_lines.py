@@ -5,7 +5,8 @@ Where a line is too long for the page it breaks, and goes on set in under itself
 after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
 and before an operator that is not in brackets. Outputs keep their columns. A block says
 how long its longest line is, and is set smaller where that has no room; an output with
-lines too long for this is as wide as a figure.
+lines too long for this is as wide as a figure. Names, spaces and brackets have the colour
+of their block, and no element: they were half of the elements of a chapter.
 """
 
 import re
@@ -23,6 +24,7 @@ BREAK = re.compile(
     r' +(?=<span class="(?:c1|k|kn|o|ow)">(?!(?:in|is|not|=)<))'
     '|(?<=,</span>) (?!<span class="m)|(?<=>=</span>) '
 )
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 WIDE = 90  # columns: more than the text has room for, however small they are set
 
 
@@ -40,6 +42,7 @@ def block(found: re.Match) -> str:
         classes += " wide" * (longest > WIDE)
     else:
         code = "".join(map(line, code.split("\n")))
+    code = PLAIN.sub(r"\1", code)
     return (
         f'<div class="{classes}"><div class="highlight">'
         f'<pre style="--longest:{longest}">{start}{code}{end}'

@@ -260,8 +260,7 @@
       waiting = true;
     };
     addEventListener("scroll", soon, { passive: true });
-    new ResizeObserver(soon).observe(document.querySelector("article") ?? document.body);
-    look();
+    new ResizeObserver(soon).observe(document.querySelector("article") ?? document.body); // at once, too
   };
 
   // The button that begins the book leads to the section where the reader stopped, or to
@@ -515,29 +514,73 @@
     });
   };
 
-  // What the search reads is large: it is asked for once somebody is about to search.
-  const findWhileTyping = () => {
-    const field = document.querySelector("#pst-search-dialog input");
-    const load = () => {
-      for (const name of ["search-index.js", "_static/search.js"]) {
-        const script = document.createElement("script");
-        script.src = document.documentElement.dataset.content_root + name;
-        script.async = false; // in this order
-        document.body.append(script);
-      }
-    };
-    if (page() !== "search") field?.addEventListener("focus", load, { once: true });
+  // ---- dialogs, colours ----------------------------------------------------------------
+
+  const fetchScript = (name) => {
+    const script = document.createElement("script");
+    script.src = document.documentElement.dataset.content_root + name;
+    script.async = false; // in the order in which they are asked for
+    document.body.append(script);
   };
 
-  // On a wide screen the button takes the contents away; on a narrow one the theme opens them.
-  const hideContents = () => {
-    const [button] = all(".primary-toggle"), contents = document.getElementById("pst-primary-sidebar");
-    button?.addEventListener("click", (event) => {
-      if (!matchMedia("(min-width: 992px)").matches) return;
+  const closesBeside = (dialog) => dialog.addEventListener("click", ({ target, clientX: x, clientY: y }) => {
+    const { left, right, top, bottom } = dialog.getBoundingClientRect();
+    if (target === dialog && (x < left || x > right || y < top || y > bottom)) dialog.close();
+  });
+
+  // The search opens over the page. What it reads is large: it is asked for once somebody
+  // is about to search.
+  const search = () => {
+    const dialog = document.getElementById("pst-search-dialog"), field = dialog?.querySelector("input");
+    if (!dialog) return;
+    const mac = /^(Mac|iPhone)/.test(navigator.platform);
+    const turn = () => dialog.open ? dialog.close() : dialog.showModal();
+    if (mac) for (const key of all(".kbd-shortcut__modifier")) key.textContent = "⌘";
+    for (const button of all(".search-button__button")) button.addEventListener("click", turn);
+    addEventListener("keydown", (event) => {
+      const { key, ctrlKey, metaKey, shiftKey, altKey } = event;
+      const asked = key.toLowerCase() === "k" && !shiftKey && !altKey && (mac ? metaKey && !ctrlKey : ctrlKey && !metaKey);
+      if (!asked && !(key === "Escape" && event.target === field)) return;
       event.preventDefault();
-      event.stopImmediatePropagation();
-      contents.classList.toggle("pst-sidebar-hidden");
+      turn();
     }, true);
+    closesBeside(dialog);
+    const load = () => ["search-index.js", "_static/search.js"].forEach(fetchScript);
+    if (page() !== "search") field.addEventListener("focus", load, { once: true });
+  };
+
+  // On a wide screen the button takes the contents away, on a narrow one it opens them.
+  const contents = () => {
+    const [button] = all(".primary-toggle"), beside = document.getElementById("pst-primary-sidebar");
+    const drawer = document.getElementById("pst-primary-sidebar-modal");
+    const move = (from, to) => {
+      to.append(...from.childNodes);
+      [to.className, from.className] = [from.className, ""];
+    };
+    button?.addEventListener("click", () => {
+      if (matchMedia("(min-width: 992px)").matches) return beside.classList.toggle("pst-sidebar-hidden");
+      move(beside, drawer);
+      drawer.showModal();
+    });
+    drawer?.addEventListener("close", () => move(drawer, beside));
+    if (drawer) closesBeside(drawer);
+  };
+
+  // Colours are the system's until somebody turns them: the other ones first, then its own.
+  const colours = () => {
+    const look = document.documentElement.dataset, dark = matchMedia("(prefers-color-scheme: dark)");
+    const show = () => {
+      look.theme = look.mode === "auto" ? (dark.matches ? "dark" : "light") : look.mode;
+      remember("theme", look.theme);
+    };
+    dark.addEventListener("change", show);
+    for (const button of all(".theme-switch-button"))
+      button.addEventListener("click", () => {
+        const order = dark.matches ? ["auto", "light", "dark"] : ["auto", "dark", "light"];
+        look.mode = order[(order.indexOf(look.mode) + 1) % 3];
+        remember("mode", look.mode);
+        show();
+      });
   };
 
   // Print shows what is folded, in light colours, and puts both back.
@@ -556,7 +599,7 @@
     matchMedia("print").addEventListener("change", ({ matches }) => paper(matches));
   };
 
-  unfoldForPrint(); // before the theme's script listens, which follows the system's colours
+  unfoldForPrint(); // before `colours` listens, which follows the system
   addEventListener("DOMContentLoaded", () => {
     walk();
     all(".predict").forEach(predict);
@@ -565,8 +608,9 @@
     markScrolling();
     showWayBack();
     reachEnd();
-    findWhileTyping();
-    hideContents();
+    search();
+    contents();
+    colours();
     addEventListener("hashchange", unfold);
     addEventListener("hashchange", toHash);
     unfold();
@@ -575,4 +619,5 @@
     goOn();
   });
   addEventListener("load", measureParts);
+  addEventListener("load", () => fetchScript("_static/practice.js")); // the exercises come last
 })();

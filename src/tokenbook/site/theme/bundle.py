@@ -7,10 +7,10 @@ that no page and no script names are left out, most of the theme, and variables 
 nothing asks for; so are comments and indentation. The fonts that nearly
 every page shows come inside the style sheet: a file of its own would be asked for only
 once the page is laid out, and loading would wait for it. Sphinx's search and its marks
-are left out (``book_search.py``), and so is Bootstrap's script, half of all the script
-that there was: here it would draw the tooltips of four buttons, and a browser shows a
-`title` without it. The book theme's script would look through the whole page for notes
-in a margin that no page has; the one button of it that is used is in ``book.js``.
+are left out (``book_search.py``), and so are Bootstrap's script, which would draw the
+tooltips of four buttons, and those of the two themes, which measure the page while it
+loads, for banners and notes in a margin that no page has. The search's dialog, the
+drawer of the contents and the switch of colours are in ``book.js``.
 """
 
 import base64
@@ -29,9 +29,8 @@ INSIDE = re.compile(
     r"|fa-solid-900)\.woff2$"
 )
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
-NEVER |= {"sphinx-book-theme.js"}
+NEVER |= {"doctools.js", "sphinx-book-theme.js", "pydata-sphinx-theme.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
-AT_THE_END = ["scripts/pydata-sphinx-theme.js"]
 # Buttons that copy code come once the page stands: a chapter has a hundred of them.
 LATER = {
     "runWhenDOMLoaded(addCopyButtonToCodeCells)": (
@@ -72,9 +71,7 @@ def join(app: Sphinx, error: Exception | None) -> None:
         return
     static = Path(app.outdir, "_static")
     css = [_moved(static / name, name) for name in FIRST + _wanted["css"]]
-    js = "\n;\n".join(
-        (static / name).read_text("utf-8") for name in _wanted["js"] + AT_THE_END
-    )
+    js = "\n;\n".join((static / name).read_text("utf-8") for name in _wanted["js"])
     scripts = (
         p.read_text("utf-8") for p in static.rglob("*.js") if p.name not in NEVER
     )

@@ -2,9 +2,7 @@
 
 The theme ships 540 KB (gzipped) of icons as JavaScript; the page template leaves that
 script out, and here the icon font is cut to the icons in use and the style sheet to
-their rules. The theme's script measures every code cell while a page loads, which lays
-out all of the page at once; here it finds none, and `book.js` does that work as parts
-come into view. Files that no page asks for are not published. Cells of tables that hold
+their rules. Files that no page asks for are not published. Cells of tables that hold
 more than a few words are marked, and the style sheet gives them room on a phone; a
 table of prose too wide for it is marked too, its cells with the names of their columns.
 """
@@ -37,8 +35,6 @@ ICONS = {
 STYLE = "styles/pydata-sphinx-theme.css"
 FONT = "vendor/fontawesome/webfonts/fa-solid-900.woff2"
 RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
-SCRIPT = "scripts/pydata-sphinx-theme.js"
-MEASURED = re.compile(r'document\.querySelectorAll\(\["pre",[^]]*\]\.join\(", "\)\)')
 SIZES = {
     "sentences": 40,
     "sentence": 24,
@@ -49,7 +45,8 @@ DASHED = re.compile(r"(?=.*-)[^\"']{1,20}")  # code that a line would break at a
 PHONE = 25  # em that a phone has for a table
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
-UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
+UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js", "doctools.js")
+UNUSED += ("bootstrap.js*", "sphinx-book-theme.js*", "pydata-sphinx-theme.js*")
 
 
 def _names(selector: str) -> list[str]:
@@ -64,8 +61,7 @@ def trim(app: Sphinx, error: Exception | None) -> None:
     for pattern in UNUSED:
         for file in static.rglob(pattern):
             file.unlink()
-    css, icons, script = static / STYLE, static / FONT, static / SCRIPT
-    script.write_text(MEASURED.sub("[]", script.read_text("utf-8")), "utf-8")
+    css, icons = static / STYLE, static / FONT
     rules = css.read_text(encoding="utf-8")
     codes = {
         name: int(code, 16)
