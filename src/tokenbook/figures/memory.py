@@ -37,8 +37,8 @@ STAGES = [
     (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
     (("3 再分参数", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
 ]
-SIZES = [0.5, 1.5, 7, 14, 32, 70]
-DEVICES = [1, 2, 4, 8, 16, 64]
+SIZES = [1.5, 7, 14, 32, 70]
+DEVICES = [1, 4, 8, 16, 64]
 ROOM = 80  # GB of one card
 LOOKS = ("ink", "alt", "old")  # weights, gradients, optimizer states
 WHOLE = sum(16 if trained else 2 for trained in TRAINED)  # bytes, unshared PPO
