@@ -183,9 +183,9 @@ def test_a_worker_of_ray_knows_the_names():
 # --- the laws of the museum on verl's own functions -------------------------------
 
 
-def broken(kind, function, like=None, **dials):
+def broken(kind, function, like=None):
     """The rooms whose laws a function breaks, and whether it kept any."""
-    said = check(kind, function, like=like, **dials)
+    said = check(kind, function, like=like)
     rooms = {x.room.partition("#")[2] for x in said if x.verdict == "broken"}
     return rooms, any(x.verdict == "kept" for x in said)
 

@@ -15,6 +15,7 @@ import runpy
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from textwrap import shorten
 from typing import NamedTuple
 
 from tokencredit.algorithm import Algorithm, named, parameters, policy_loss
@@ -27,15 +28,13 @@ from tokencredit.weight.kl import kl_penalty
 
 __all__ = ["Outcome", "check"]
 
-FOLDERS = (  # in a checkout, or beside this file where the package was installed
-    Path(__file__).parents[3] / "book" / "errata",
-    Path(__file__).with_name("errata"),
-)
+HERE = Path(__file__)  # the rooms lie in the checkout, or beside it in a wheel
+FOLDERS = HERE.parents[3] / "book" / "errata", HERE.with_name("errata")
 ROOMS_OWN = {"parts", "responses", "lengths", "truncated", "ended"}  # no trainer's
 BUDGET = 16  # max_length, where an aggregation divides by it
 SAID = {
-    "zh": "{purpose}：{law}\n展室：{place}（{mistake}）\n违反它的调用：\n",
-    "en": "{purpose}: {law}\nRoom: {place} ({mistake})\nCalls that broke it:\n",
+    "zh": "{purpose}：{law}\n展室：{place}（{mistake}）\n违反它的调用：{calls}",
+    "en": "{purpose}: {law}\nRoom: {place} ({mistake})\nCalls that broke it:{calls}",
 }
 
 
@@ -50,9 +49,7 @@ class Outcome(NamedTuple):
 def exhibits() -> dict[str, dict]:
     """Return the rooms of the museum in order, by file name."""
     folder = next(folder for folder in FOLDERS if folder.exists())
-    return {
-        file.stem: runpy.run_path(str(file)) for file in sorted(folder.glob("*.py"))
-    }
+    return {x.stem: runpy.run_path(str(x)) for x in sorted(folder.glob("*.py"))}
 
 
 ROOMS = {name[:2]: room for name, room in exhibits().items()}
@@ -72,40 +69,35 @@ def known(row: Algorithm) -> dict:
 def entry(kind: str, row: Algorithm) -> Mine | None:
     """Return the function of a kind that an entry is made of, None without one."""
     judged = "rewards" in parameters(row.advantage) and not row.critic
-    functions = {
-        "loss": partial(policy_loss, row, max_length=BUDGET),
-        "ratio": lambda **x: row.log_ratio(**x).exp(),
-        "kl": kl_penalty if row.kl_coef else None,
-        "aggregate": aggregate_loss,
-        "advantage": row.advantage if judged else None,
+    loss = partial(policy_loss, row, max_length=BUDGET)
+    ratio = lambda **x: row.log_ratio(**x).exp()  # noqa: E731
+    functions = {  # each with what its **x stands for
+        "loss": (loss, "ref_log_probs", "sampler_log_probs", "entropies"),
+        "ratio": (ratio, "log_probs", "old_log_probs", "mask"),
+        "kl": [kl_penalty if row.kl_coef else None],
+        "aggregate": [aggregate_loss],
+        "advantage": [row.advantage if judged else None],
     }
-    also = {  # what their **x stands for
-        "loss": ("ref_log_probs", "sampler_log_probs", "entropies"),
-        "ratio": ("log_probs", "old_log_probs", "mask"),
-    }
-    function, more = functions.get(kind), {x: x for x in also.get(kind, ())}
+    function, *more = functions.get(kind, [None])
     return function and Mine(kind, function, more, **known(row))
 
 
 def keeps(room: str, way: Callable, mine: Mine) -> bool:
     """Whether a function keeps a law; Skip where it cannot be called for it."""
     mine.order = [*inspect.signature(ROOMS[room]["right"]).parameters]
-    way = ways.plain if ROOMS_OWN & mine.parameters.keys() else way
+    way = ways.plain if ROOMS_OWN & mine.signature.parameters.keys() else way
     try:
         return bool(ROOMS[room]["law"](partial(way, mine)))
-    except Skip:
-        raise
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise Skip(f"it raised {said[:300]}") from error
+        said = f"it raised {type(error).__name__}: {error}"
+        raise Skip(shorten(said, 300)) from error
 
 
 @cache
 def allowed(kind: str, room: str, way: Callable, name: str) -> bool:
     """Whether an entry of ALGORITHMS itself keeps a law; True without such a stage."""
     try:
-        mine = entry(kind, ALGORITHMS[name])
-        return mine is None or keeps(room, way, mine)
+        return not (mine := entry(kind, ALGORITHMS[name])) or keeps(room, way, mine)
     except Skip:
         return False
 
@@ -127,28 +119,24 @@ def judge(kind, room, every, mine, rows, lang) -> Outcome:
             reason = str(skip)
     if not calls:
         return Outcome(place, "skipped", f"{words[lang]['purpose']}: {reason}")
-    said = SAID[lang].format(**words[lang], place=place)
-    said += "\n".join(f"  {call}" for call in calls[:12])
-    return Outcome(place, "broken", said)
+    said = words[lang] | {"place": place, "calls": "\n  ".join(["", *calls[:12]])}
+    return Outcome(place, "broken", SAID[lang].format(**said))
 
 
-def check(
-    kind: str, function: Callable, *, like: str | None = None, lang="en", **dials
-) -> list[Outcome]:
+def check(kind: str, function: Callable, *, like=None, lang="en") -> list[Outcome]:
     """Hold a function against the laws of its kind 用定律检查一个函数.
 
     Args:
         kind: one of KINDS: "loss", "ratio", "aggregate", "mask", ...
-        function: called by the names of its parameters; `names` has other names.
+        function: called by the names of its parameters; `names.txt` has other names.
         like: an entry of ALGORITHMS; a law that it breaks by design is skipped.
         lang: of the sentences about a law that is broken.
-        dials: values of parameters, or the names of what a law gives.
 
     Returns:
         An outcome a law, in the order of KINDS.
 
     Raises:
-        ValueError: an unknown kind, algorithm, language or parameter.
+        ValueError: an unknown kind, algorithm or language.
 
     >>> [law.verdict for law in check("mask", lambda tokens, end: tokens != end)]
     ['broken']
@@ -156,5 +144,5 @@ def check(
     choice("kind", kind, KINDS)
     choice("lang", lang, SAID)
     rows = [named(like).name] if like else [*ALGORITHMS]
-    mine = Mine(kind, function, dials, **(known(named(like)) if like else {}))
+    mine = Mine(kind, function, **(known(named(like)) if like else {}))
     return [judge(kind, room, every, mine, rows, lang) for room, *every in KINDS[kind]]

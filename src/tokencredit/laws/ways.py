@@ -6,18 +6,18 @@ in SPEAKS_OF which way each kind of function goes; of several, one that keeps th
 """
 
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import torch
-from torch import Tensor, as_tensor, full_like, ones_like, tensor, zeros_like
+from torch import as_tensor, full_like, ones_like, tensor, zeros_like
 from torch.nn.utils.rnn import pad_sequence
 
 from tokencredit.laws.calls import Mine, Skip, names
 
-
-def live(x: Tensor) -> Tensor:
-    return torch.ones(x.shape, dtype=torch.bool)
+live = partial(ones_like, dtype=torch.bool)
+pad = partial(pad_sequence, batch_first=True)
 
 
 def tokens(*, log_probs=None, log_ratio=None, ratio=None, **x):
@@ -28,11 +28,11 @@ def tokens(*, log_probs=None, log_ratio=None, ratio=None, **x):
         x["old_log_probs"] = full_like(log_ratio, -1)
         log_probs = log_ratio - 1
     old = x.get("old_log_probs", log_probs.detach())
-    log_ratio = log_probs - old
-    others = {"ref_log_probs": old, "sampler_log_probs": old, "mask": live(old)}
-    others |= {"advantages": ones_like(old), "entropies": zeros_like(old)}
-    ratios = {"log_ratio": log_ratio, "ratio": log_ratio.exp()}
-    return others | {"log_probs": log_probs, "old_log_probs": old} | ratios | x
+    d = log_probs - old
+    same = dict.fromkeys(("old_log_probs", "ref_log_probs", "sampler_log_probs"), old)
+    others = {"mask": live(old), "advantages": ones_like(old), "entropies": 0 * old}
+    now = {"log_probs": log_probs, "log_ratio": d, "ratio": d.exp()}
+    return same | others | now | x
 
 
 def course(mine: Mine, values) -> dict:
@@ -75,13 +75,10 @@ def gain_of(mine, **x):
     return (without - mine(**x)).sum()
 
 
-def slope_of(mine, log_probs, old_log_probs, **x):
+def slope_of(mine, log_probs, **x):
     """Its derivative by log_probs; rounded, as two losses are subtracted."""
-    x = {k: y for k, y in x.items() if k not in ("log_ratio", "ratio")}
     log_probs = log_probs.detach().requires_grad_()
-    out = gain_of(mine, **tokens(log_probs=log_probs, old_log_probs=old_log_probs, **x))
-    if not out.requires_grad:
-        raise Skip("its result has no gradient by log_probs")
+    out = gain_of(mine, **tokens(log_probs=log_probs, **x))
     (by,) = torch.autograd.grad(out, log_probs, materialize_grads=True)
     return by.sum().round(decimals=5)
 
@@ -98,8 +95,7 @@ def slope(mine, *values, how=slope_of):
     return torch.stack(done).reshape(cells[0].shape) / (unit or 1)
 
 
-def value(mine, *values):
-    return slope(mine, *values, how=gain_of)
+value = partial(slope, how=gain_of)
 
 
 def alive(mine, *values):
@@ -136,8 +132,7 @@ def joins(mine, parts):
 
 
 def pads(mine, rows, constant):
-    mask = pad_sequence([live(x) for x in rows], batch_first=True)
-    return total(mine, pad_sequence([*rows], batch_first=True), mask)
+    return total(mine, pad([*rows]), pad([*map(live, rows)]))
 
 
 def weighs(mine, lengths):
@@ -153,9 +148,8 @@ def weighs(mine, lengths):
 def grouped(mine, *values):
     """Rewards of responses to prompts; to one prompt if the law names none."""
     things = course(mine, values)
-    rewards, groups = things["rewards"], things.pop("groups", None)
-    ids = [0] * len(rewards) if groups is None else groups.tolist()
-    prompts = things.setdefault("prompts", ids)
+    rewards = things["rewards"]
+    prompts = things.setdefault("prompts", [0] * len(rewards))
     things |= {"token_level_rewards": rewards[:, None], "mask": live(rewards[:, None])}
     things |= dict.fromkeys(("index", "uid"), np.array(prompts, dtype=object))
     groups = tensor([prompts.index(prompt) for prompt in prompts])
@@ -171,13 +165,12 @@ def unscaled(mine, rewards, word):
 
 
 def episodes(mine, rewards, values, ended):
-    ends = [0, *(as_tensor(ended).nonzero().flatten() + 1).tolist()]
-    x = torch.stack([*map(as_tensor, (rewards, values, ended))], -1)
-    cut = pad_sequence([x[a:b] for a, b in pairwise(ends)], batch_first=True)
-    rows = [live(x[a:b, 0]) for a, b in pairwise(ends)]
-    mask = pad_sequence(rows, batch_first=True)
-    r, V, _ = cut.unbind(-1)
-    return mine(rewards=r, values=V, mask=mask, gamma=1.0, lam=0.9)[mask].tolist()
+    ends = [-1, *as_tensor(ended).nonzero().flatten().tolist()]
+    lengths = [b - a for a, b in pairwise(ends)]
+    r, V = (as_tensor(x).float().split(lengths) for x in (rewards, values))
+    mask = pad([*map(live, r)])
+    out = mine(rewards=pad(r), values=pad(V), mask=mask, gamma=1.0, lam=0.9)
+    return out[mask].tolist()
 
 
 def gathered(mine, logits, temperature):
