@@ -209,6 +209,31 @@ def test_the_editor_obeys_the_keyboard_and_is_no_trap(read):
     )
 
 
+def test_a_line_goes_back_whole_and_the_caret_stays_in_it(read):
+    reader = read()
+    keys, field = reader.page.keyboard, reader.field("masked_gae")
+    field.fill("")
+    field.focus()
+    keys.type("if x:")
+    keys.press("Enter")
+    keys.press("Shift+Tab")  # an empty line is back at its beginning
+    keys.type("y")
+    assert field.input_value() == "if x:\ny"
+    keys.press("Enter")
+    keys.type("    z")
+    keys.press("Home")
+    keys.press("Shift+Tab")  # from before the first word, too
+    keys.press("Shift+Tab")
+    assert field.input_value() == "if x:\ny\nz"
+    keys.type("a")
+    assert field.input_value() == "if x:\ny\naz"
+    keys.press("Control+a")
+    keys.press("Tab")
+    assert field.input_value() == "    if x:\n    y\n    az"
+    keys.press("Shift+Tab")
+    assert field.input_value() == "if x:\ny\naz"
+
+
 def test_nothing_of_python_is_loaded_before_the_first_check(read):
     reader = read()
     reader.page.wait_for_load_state("networkidle")

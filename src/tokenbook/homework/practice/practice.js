@@ -80,7 +80,7 @@
   // ---- the editor: a plain text field, so that every keyboard, voice and hand can use it --
 
   const put = (field, text) => { // through the browser, which keeps its undo
-    if (!document.execCommand("insertText", false, text))
+    if (!document.execCommand(text ? "insertText" : "delete", false, text))
       field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
   };
   const indented = (line) => { // where the line after this one begins
@@ -110,16 +110,19 @@
         typing = true;
       } else if (key === "Tab" && typing && !event.altKey && !control) {
         event.preventDefault();
-        const lines = value.slice(from, b), several = lines.includes("\n");
+        const to = (value + "\n").indexOf("\n", b), lines = value.slice(from, to); // whole ones
+        const several = value.slice(a, b).includes("\n");
         if (!event.shiftKey && !several) return put(field, " ".repeat(4 - ((a - from) % 4)));
         const moved = event.shiftKey ? lines.replace(/^ {1,4}/gm, "") : lines.replace(/^(?=.)/gm, "    ");
-        field.setSelectionRange(from, b);
+        if (moved === lines) return;
+        field.setSelectionRange(from, to);
         put(field, moved);
-        if (several) field.setSelectionRange(from, from + moved.length);
+        const caret = Math.max(from, a + moved.length - lines.length);
+        field.setSelectionRange(several ? from : caret, several ? from + moved.length : caret);
       } else if (key === "Backspace" && a === b && /(^|\n)( {4})+$/.test(value.slice(0, a))) {
         event.preventDefault();
         field.setSelectionRange(a - 4, a);
-        document.execCommand("delete") || field.setRangeText("", a - 4, a, "end");
+        put(field, "");
       } else if (key.length === 1 && !control) typing = true;
     });
     show();

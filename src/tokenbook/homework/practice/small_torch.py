@@ -1420,8 +1420,8 @@ def _part(name, **names):
 
 
 def _missing(name):
-    if name.rpartition(".")[2].startswith("__"):
-        raise AttributeError(name)
+    if name.rpartition(".")[2].startswith("__") and name != "__version__":
+        raise AttributeError(name)  # what Python itself asks modules for
     raise NotHere(f"torch.{name}")
 
 

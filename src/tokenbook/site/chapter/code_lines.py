@@ -5,8 +5,8 @@ Where a line is too long for the page it breaks, and goes on set in under itself
 after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
 and before an operator that is not in brackets. Outputs keep their columns. A block says
 how long its longest line is, and is set smaller where that has no room; an output with
-lines too long for this is as wide as a figure. Names, spaces and brackets have the colour
-of their block, and no element: they were half of the elements of a chapter.
+lines too long for this is as wide as a figure. Names, spaces and brackets have their
+block's colour, and no element: they were half of the elements of a chapter.
 """
 
 import re
