@@ -34,7 +34,7 @@ FIRST, SHOWN = ("trl", "verl"), 2  # libraries and quantities named below a symp
 TITLE = "日志里的键 | Keys of a log"
 OLDER = "旧的版本、屏幕或导出的表里 | In older versions, consoles and exports"
 CHAPTER = "第 {} 章 | chapter {}"
-LOGGED, OTHERS = "日志里的键：| Keys: ", "其他库 | other libraries"
+LOGGED, OTHERS = "日志里的键 | Keys", "其他库 | Other libraries"
 MARKS = {"zh": "（）：；、。", "en": [" (", ")", ": ", "; ", ", ", "."]}
 
 
@@ -175,16 +175,19 @@ class LogKeys(Generated):
 
 def below(quantities: list[str], lang: str) -> nodes.paragraph:
     """Return the line below a symptom: the keys of its first quantities, and links."""
-    open_, close, _, semicolon, comma, stop = MARKS[lang]
+    open_, close, colon, semicolon, comma, stop = MARKS[lang]
     line, rows = nodes.paragraph(classes=["log-keys"]), by_quantity()
-    line += nodes.Text(pick(LOGGED, lang) + " " * (lang == SOURCE))
-    for n, name in enumerate(quantities[:SHOWN]):
+    shown, space = quantities[:SHOWN], " " * (lang == SOURCE)
+    line += nodes.Text(pick(LOGGED, lang) + colon)
+    for n, name in enumerate(shown):
         keys = [row for row in rows[name] if row["library"] in FIRST] or rows[name][:1]
         for m, row in enumerate(keys):
             line += nodes.Text(comma * (m > 0) or semicolon * (n > 0))
             line += nodes.literal("", row["key"])
             line += nodes.Text(f"{open_}{library(row['library'])}{close}")
-        line += nodes.Text(comma)
-        line += nodes.reference("", pick(OTHERS, lang), refid=f"key-{name}")
+    line += nodes.Text(stop + space + pick(OTHERS, lang) + colon)
+    for n, name in enumerate(shown):
+        line += nodes.Text(comma * (n > 0))
+        line += nodes.reference("", data("quantities")[name][lang], refid=f"key-{name}")
     line += nodes.Text(stop)
     return line

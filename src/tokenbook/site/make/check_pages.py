@@ -42,6 +42,7 @@ LINE_END = re.compile(r"[\u3001-\u303f\uff01-\uff1f]\n\S")
 VERBATIM = ("pre", "script", "style")
 TYPED = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}")  # TeX that nobody rendered
 TEX = ("code", "annotation")  # where it may stand
+UNSPLIT = re.compile(r"[\u3400-\u9fff\uff01-\uff1f\u3002] ?\| ?[A-Z]")  # two languages
 
 
 class Page(HTMLParser):
@@ -60,6 +61,7 @@ class Page(HTMLParser):
         self.language = ""
         self.line_ends: list[str] = []
         self.typed: list[str] = []
+        self.unsplit: list[str] = []
         self._tex = 0
         self._verbatim = False
         self._equation = ""
@@ -98,6 +100,8 @@ class Page(HTMLParser):
             self.line_ends.append(data)
         if not self._verbatim and not self._tex and TYPED.search(data):
             self.typed.append(data)
+        if not self._verbatim and not self._tex and UNSPLIT.search(data):
+            self.unsplit.append(data)
 
     def handle_endtag(self, tag):
         self._verbatim &= tag not in VERBATIM
@@ -181,6 +185,8 @@ def check_editions(site: Site) -> Iterator[str]:
                 yield f"{lang}/{name}: a line end in {text!r} is shown as a space"
             for text in page.typed:
                 yield f"{lang}/{name}: a formula is shown as it was typed: {text!r}"
+            for text in page.unsplit:
+                yield f"{lang}/{name}: both languages are shown: {text!r}"
             if page.unnamed_pictures and name.startswith("chapters/"):
                 yield (
                     f"{lang}/{name}: {page.unnamed_pictures} pictures without a "

@@ -29,7 +29,8 @@ INSIDE = re.compile(
     r"|fa-solid-900)\.woff2$"
 )
 NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap.js"}
-NEVER |= {"doctools.js", "sphinx-book-theme.js", "pydata-sphinx-theme.js"}
+NEVER |= {"doctools.js", "translations.js"}
+NEVER |= {"sphinx-book-theme.js", "pydata-sphinx-theme.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
 # Buttons that copy code come once the page stands: a chapter has a hundred of them.
 LATER = {

@@ -45,8 +45,14 @@ DASHED = re.compile(r"(?=.*-)[^\"']{1,20}")  # code that a line would break at a
 PHONE = 25  # em that a phone has for a table
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
-UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js", "doctools.js")
-UNUSED += ("bootstrap.js*", "sphinx-book-theme.js*", "pydata-sphinx-theme.js*")
+UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
+UNUSED += (
+    "doctools.js",
+    "translations.js",
+    "bootstrap.js*",
+    "sphinx-book-theme.js*",
+    "pydata-sphinx-theme.js*",
+)
 
 
 def _names(selector: str) -> list[str]:
