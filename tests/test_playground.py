@@ -969,6 +969,12 @@ def test_where_two_sides_part_and_whose_is_higher_is_told_by_hand(
     found = v8.call("partingOf", {"A": {"x": a}, "B": {"x": b}}, "x")
     assert tuple(found.get(k) for k in ("from", "to", "widest", "rest")) == places
     assert found["end"] == len(a[0])
+    more = {
+        "A": {"x": [[9, -9, *line] for line in a]},
+        "B": {"x": [[0, 0, *line] for line in b]},
+    }
+    later = v8.call("partingOf", more, "x", 2)  # what came before a dial was turned
+    assert later["end"] == found["end"] + 2 and later["widest"] >= 2
     told = v8.call("higherOf", {"A": {"x": a}, "B": {"x": b}}, "x")
 
     def mean(lines):

@@ -262,12 +262,18 @@ def test_the_address_keeps_the_setting(opened):
 def test_a_dial_that_says_nothing_is_dim_and_gives_the_reason(opened):
     page = opened("#s=a-hole-in-the-reward")
     page.click(".pg-all")
-    row = page.locator('[data-row="loss.clip_high"]')
-    assert "pg-dim" in row.get_attribute("class")
-    assert "ratio is always 1" in row.inner_text()
+    row, fold = (
+        page.locator(f"#pg-stage-weight {css}")
+        for css in ('[data-row="loss.clip_high"]', ".pg-fold")
+    )
+    assert "pg-dim" in row.get_attribute("class") and not row.is_visible()
+    assert fold.locator("summary").inner_text().startswith("Do nothing here: ")
+    fold.locator("summary").click()
+    assert row.is_visible() and fold.inner_text().count("ratio is always 1") == 1
     turn(page, "epochs", "A", 2)
     turn(page, "epochs", "B", 2)
     assert "pg-dim" not in row.get_attribute("class")
+    assert row.locator("xpath=..").get_attribute("id") == "pg-stage-weight"
     turn(page, "loss", "A", 0)
     assert row.inner_text().strip().endswith("A: this loss has no clip range")
 
@@ -337,15 +343,97 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
         drawn = canvas.evaluate("e => e.width / devicePixelRatio")
         assert drawn == pytest.approx(canvas.bounding_box()["width"], abs=1)
-    dial = page.locator('.pg-drawer [data-row="loss.clip_low"]')
-    heads = page.locator("#pg-stage-weight .pg-heads [data-of]").all()
-    for head, control in zip(heads, dial.locator(".pg-set").all(), strict=True):
-        assert head.bounding_box()["x"] == control.bounding_box()["x"]
-    name, control = (dial.locator(f".pg-{x}").first for x in ("name", "set"))
-    assert control.bounding_box()["x"] - name.bounding_box()["x"] < 200
+    for fold in page.locator(".pg-fold summary").all():
+        if fold.is_visible():
+            fold.click()
+    for side in "AB":  # one grid, in every stage
+        places = page.eval_on_selector_all(
+            f'.pg-drawer :is(.pg-heads, .pg-dial) > [data-of="{side}"]',
+            "all => [...new Set(all.map((e) =>"
+            " Math.round(e.getBoundingClientRect().x)))]",
+        )
+        assert len(places) == 1, places
+    tall = "all => Math.max(...all.map((e) => e.offsetHeight))"
+    assert page.eval_on_selector_all(".pg-dial .pg-name", tall) < 60
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
+    assert page.eval_on_selector_all(".pg-thread span", cut) == 0
+    dial = page.locator('.pg-drawer [data-row="entropy_coef"]')
     slider, filled = dial.locator("input").first, "e => e.style.getPropertyValue('--p')"
-    turn(page, "loss.clip_low", "A", 0)
+    turn(page, "entropy_coef", "A", 0)
     assert slider.evaluate(filled) == "0"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_lit_stage_leads_to_the_dial_that_differs(opened, width):
+    page = opened("#s=the-range-of-gspo", width=width)
+    page.evaluate("document.querySelector('.pg-all').click()")
+    page.evaluate("document.querySelector('[data-stage=weight]').click()")
+    page.click(".pg-lit")
+    drawer, dial = (
+        page.locator(css).bounding_box()
+        for css in (".pg-drawer", "#pg-stage-weight > .pg-differ >> nth=0")
+    )
+    assert drawer["y"] < dial["y"]
+    assert dial["y"] + dial["height"] < drawer["y"] + drawer["height"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_play_and_the_curves_stay_where_they_are(opened, lang):
+    page = opened("#s=the-word-that-decides", lang=lang, width=1344)
+
+    def places(story):
+        curve = f'[data-chart="{story["charts"][0]}"] canvas'
+        boxes = [page.locator(css).bounding_box() for css in (".pg-play", curve)]
+        return [box["y"] for box in boxes]
+
+    told = playground.stories()
+    short = next(x for x in told if x["id"] == "the-word-that-decides")
+    first = pytest.approx(places(short), abs=1)
+    play(page, short["id"], "A")
+    assert places(short) == first
+    for story in told:
+        page.click(f'[data-story="{story["id"]}"]')
+        assert places(story) == first, story["id"]
+        page.click('[data-bet="A"]')
+        assert places(story) == first, story["id"]
+        page.click(".pg-play")
+
+
+def test_what_came_later_than_what_is_looked_at_stands_back(opened):
+    page = opened("#s=the-word-that-decides")
+    play(page, "the-word-that-decides")
+    darkest = """canvas => {
+      const { width: w, height: h } = canvas, pen = canvas.getContext("2d");
+      const { data } = pen.getImageData(w * 0.5, 0, w * 0.2, h * 0.8);
+      let least = 255;
+      for (let n = 0; n < data.length; n += 4)
+        if (data[n + 3] > 250) least = Math.min(least, data[n]);
+      return least;
+    }"""
+    curve = page.locator('[data-chart="success"] canvas')
+    assert curve.evaluate(darkest) < 60
+    seek(page, 5)
+    assert curve.evaluate(darkest) > 120
+
+
+@pytest.mark.parametrize(("lang", "press"), [("zh", "按“播放”"), ("en", "press Play")])
+def test_empty_frames_say_what_to_press_and_end_with_the_run(opened, lang, press):
+    page = opened("#s=group-size", lang=lang)
+    page.evaluate(
+        """() => {
+          const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
+          window.said = [];
+          pen.fillText = function (text, x, y) {
+            said.push(text);
+            fillText.call(this, text, x, y);
+          };
+        }"""
+    )
+    page.click(".pg-reset")
+    assert page.evaluate("said").count(press) == 2
+    right = """canvas => canvas.getContext("2d")
+      .getImageData(canvas.width - 8, 0, 8, canvas.height).data.some(Boolean)"""
+    assert not page.locator('[data-chart="success"] canvas').evaluate(right)
 
 
 def test_a_response_that_wraps_stays_beside_its_score(opened):
@@ -550,17 +638,32 @@ def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
     page.select_option("#pg-task", "trap")
     turn(page, "algorithm", "A", 0)
     title, text = page.inner_text(".pg-head h2"), page.inner_text(".pg-watch")
-    assert title == "Your run: REINFORCE against GRPO, on “the trap”"
+    assert title == "Your run" and text.startswith("A REINFORCE · B GRPO\n")
     assert "check check 7" in text and "weather" not in text
-    assert "Length from nowhere" in text  # the story that was left
-    assert not page.is_visible(".pg-bet") and not page.is_visible(".pg-why")
-    page.keyboard.press("Escape")
-    page.click('[data-story="length-from-nowhere"]')
+    assert not page.is_visible("[data-bet]") and not page.is_visible(".pg-why")
+    assert page.inner_text(".pg-back") == "Back to the story"
+    page.click(".pg-back")
     assert page.inner_text(".pg-head h2") == "Length from nowhere"
+    assert page.is_visible("[data-bet] >> nth=0")
     page = opened("#s=a-hole-in-the-reward&B.kl_coef=0.3", lang="zh")
-    assert page.inner_text(".pg-head h2").endswith("β 0 对 Dr. GRPO，KL 系数 β 0.3")
+    assert "KL 系数 β: A 0 · B 0.3\n" in page.inner_text(".pg-watch")
     page = opened("#s=a-hole-in-the-reward&x=samples")  # another axis is no other run
     assert page.inner_text(".pg-head h2") == "A hole in the reward"
+
+
+def test_what_is_said_of_a_run_is_of_one_setting_of_each_side(opened):
+    page = opened("#s=the-word-that-decides")
+    for _ in range(20):
+        page.click(".pg-step")
+    turn(page, "lr", "A", 0)
+    page.click(".pg-play")
+    page.wait_for_function(PLAYED, timeout=60_000)
+    assert "Counted from iteration 20" in page.inner_text(".pg-parted")
+    assert page.inner_text("[data-look] >> nth=0") == "20"
+    looks = page.eval_on_selector_all(
+        "[data-look]", "all => all.map((e) => Number(e.dataset.look))"
+    )
+    assert min(looks) == 20
 
 
 def test_an_algorithm_that_brings_dials_along_is_one_dial(opened):
@@ -807,6 +910,32 @@ def test_the_sheet_is_readable_and_fits_everywhere(opened, lang, theme, width):
     if width == 390:
         sizes = "all => Math.min(...all.map((e) => e.offsetHeight))"
         assert page.eval_on_selector_all("[data-cell]", sizes) >= 24
+
+
+def test_the_brush_begins_with_what_the_level_needs_and_play_stays_in_view(opened):
+    for level, pay in ((HOLES, "0"), (FAR, "1")):
+        page = opened(f"#s={level}")
+        assert page.input_value('[name="pg-brush"]:checked') == pay
+        page.evaluate("document.querySelector('.pg-sheet').scrollIntoView(false)")
+        sheet, bar = (
+            page.locator(css).bounding_box() for css in (".pg-sheet", ".pg-bar")
+        )
+        assert 0 <= bar["y"] < bar["y"] + bar["height"] < sheet["y"]
+        assert sheet["y"] + sheet["height"] <= 845
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
+    page = opened("#s=length-from-nowhere", lang=lang, width=390)
+    assert not page.is_visible(".pg-link") and not page.is_visible(".pg-two")
+    page.click('[data-bet="B"]')
+    page.wait_for_timeout(100)
+    curve, bar = (
+        page.locator(css).bounding_box() for css in ('[data-chart="length"]', ".pg-bar")
+    )
+    assert 0 < curve["y"] and curve["y"] + curve["height"] <= bar["y"]
+    page.click(".pg-more")
+    assert page.is_visible(".pg-link") and page.is_visible(".pg-two")
 
 
 def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):

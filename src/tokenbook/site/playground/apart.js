@@ -9,12 +9,13 @@ const rangeOf = (lines) => {
 
 // The longest stretch in which no seed of one side is among the other's, if there is one,
 // the iteration at which the medians are furthest apart, and where to rest: at the end,
-// unless the gap has closed by then.
-function partingOf(history, name) {
+// unless the gap has closed by then. What came before `start` is left out.
+function partingOf(history, name, start = 0) {
   const [A, B] = BOTH.map((side) => history[side][name]), range = rangeOf([A, B]);
-  const length = Math.min(...[...A, ...B].map((line) => line.length)), gaps = [];
-  let since = 0, from = 0, to = 0;
-  for (let n = 0; n < length; n++) {
+  const length = Math.min(...[...A, ...B].map((line) => line.length));
+  const gaps = Array(start).fill(-1);
+  let since = start, from = start, to = start;
+  for (let n = start; n < length; n++) {
     const [a, b] = [A, B].map((lines) => lines.map((line) => line[n]));
     gaps.push(Math.abs(common(a) - common(b)) || 0);
     const away = Math.min(...b) > Math.max(...a) || Math.min(...a) > Math.max(...b);
@@ -24,7 +25,7 @@ function partingOf(history, name) {
   const stretch = to - from > 1 ? { from, to } : {};
   const most = Math.max(...gaps), widest = gaps.indexOf(most);
   const rest = gaps[length - 1] < most - BEYOND * range ? widest : length;
-  return { ...stretch, widest, rest, end: length };
+  return { ...stretch, widest, rest, end: length, start };
 }
 
 // Whose median is higher, as the mean of the run; "same" within the gap that is none.
@@ -41,10 +42,11 @@ function higherOf(history, name) {
 function parted() {
   const box = $(".pg-parted");
   if (!apart) { box.textContent = ""; return; }
-  const { from, to, widest, end } = apart, name = storyNow().charts[0];
+  const { from, to, widest, end, start } = apart, name = storyNow().charts[0];
   const at = (n) => `<button data-look="${n}">${n}</button>`;
   const [a, b] = BOTH.map((side) => show(common(history[side][name].map((line) => line[widest]))));
-  box.innerHTML = filled(from === undefined ? "never_parted" : "parted", {
+  const since = start ? filled("since", { n: at(start) }) + gap : ""; // each with one setting
+  box.innerHTML = since + filled(from === undefined ? "never_parted" : "parted", {
     chart: word("chart", name), from: at(from), to: at(to), widest: at(widest), end: at(end), a, b,
   });
 }
@@ -60,7 +62,7 @@ function bets() {
 
 // The first bet on a story counts.
 function settleBet() {
-  if (!bet) return;
+  if (!bet || !askable()) return;
   const all = bets(), { side } = higherOf(history, storyNow().charts[0]);
   all[state.story] ??= side === bet;
   try { localStorage.setItem("playground-bets", JSON.stringify(all)); } catch { /* not kept */ }
@@ -71,8 +73,8 @@ const betName = (side) => (side === "same" ? ui("bet_same") : side);
 function showBet(wait) {
   const box = $(".pg-bet"), chart = word("chart", storyNow().charts[0]);
   const over = bet && apart;
-  box.hidden = !wait && !bet;
-  if (wait) {
+  if (root.matches(".pg-own")) box.innerHTML = `<button class="pg-back">${ui("back")}</button>`;
+  else if (wait) {
     const one = (side) => `<button data-bet="${side}">${betName(side)}</button>`;
     box.innerHTML = `<span>${filled("bet", { chart })}</span> ${each([...BOTH, "same"], one)}`;
   } else if (over) {
@@ -81,5 +83,5 @@ function showBet(wait) {
     box.textContent = filled(side === bet ? "bet_right" : "bet_wrong", {
       bet: betName(bet), side: betName(side), chart, a: show(a), b: show(b), right, all: all.length,
     });
-  } else if (bet) box.textContent = filled("bet_on", { bet: betName(bet) });
+  } else box.textContent = bet ? filled("bet_on", { bet: betName(bet) }) : "";
 }

@@ -44,8 +44,9 @@ function nice(x) {
 
 // Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
 // and text what the line is called. `look` is the iteration whose values are told, `from`
-// the one from which on the sides are apart. Right of the last iteration there is room for words.
-function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from }, ink) {
+// the one from which on the sides are apart, and `empty` what stands where no line is yet.
+// Right of the last iteration there is room for words.
+function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from, empty }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
   pen.font = `600 12px ${FONT}`;
@@ -60,15 +61,23 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from
   const Y = (y) => top + H * (1 - (inside(y) - min) / (high - min));
 
   pen.font = `11px ${FONT}`;
-  pen.strokeStyle = ink.line;
   pen.fillStyle = ink.muted;
-  pen.lineWidth = 1;
   pen.textBaseline = "middle";
   pen.textAlign = "right";
-  for (const y of [min, (min + high) / 2, high]) {
-    const at = Math.round(Y(y)) + 0.5;
-    stroke(pen, [[left, at], [w, at]]);
+  const levels = [min, (min + high) / 2, high].map((y) => [y, Math.round(Y(y)) + 0.5]);
+  const grid = (x) => {
+    pen.strokeStyle = ink.line;
+    pen.lineWidth = 1;
+    for (const [, at] of levels) stroke(pen, [[x, at], [left + W, at]]);
+  };
+  grid(left);
+  for (const [y, at] of levels)
     pen.fillText(String(+y.toPrecision(2)).replace("-", "−"), left - 6, at);
+  if (empty && !sides.some(({ lines }) => lines.some((line) => line.length))) {
+    pen.textAlign = "center";
+    pen.font = `13px ${FONT}`;
+    pen.fillText(empty, left + W / 2, top + H / 4);
+    pen.font = `11px ${FONT}`;
   }
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
@@ -115,23 +124,34 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from
     while (k >= 0 && value() !== value()) k--;
     if (k < 0) continue;
     const x = X(at ? median(at.map((places) => places[k])) : k);
-    pen.lineWidth = 1;
-    for (const line of lines) { // a dot for each seed
-      pen.beginPath();
-      pen.arc(x, Y(line[k]), 2, 0, 7);
-      pen[style.dash.length ? "stroke" : "fill"]();
-    }
-    ends.push({ name, text: `${text} ${show(value())}`, x, y: Y(value()) });
+    const dots = lines.map((line) => Y(line[k]));
+    ends.push({ name, text: `${text} ${show(value())}`, x, y: Y(value()), dots });
   }
   if (look !== undefined && ends.length) {
+    const x = Math.max(...ends.map((end) => end.x)); // what came later stands back
+    pen.globalAlpha = 0.7;
+    pen.fillStyle = ink.paper;
+    pen.fillRect(x, 0, w - x, top + H + 4);
+    pen.globalAlpha = 1;
+    grid(x);
     pen.strokeStyle = ink.ink;
-    pen.lineWidth = 1;
-    for (const { x } of ends) stroke(pen, [[x, top], [x, top + H]]);
+    for (const end of ends) stroke(pen, [[end.x, top], [end.x, top + H]]);
+  }
+  pen.lineWidth = 1;
+  for (const { name, x, dots } of ends) { // a dot for each seed
+    const { colour, dash } = LINES[name];
+    pen.strokeStyle = pen.fillStyle = ink[colour];
+    for (const y of dots) {
+      pen.beginPath();
+      pen.arc(x, y, 2, 0, 7);
+      pen[dash.length ? "stroke" : "fill"]();
+    }
   }
   label(pen, ends, { low: top + 7, high: top + H - 7 }, ink);
 }
 
-// Beside where the lines end or are looked at: a dot (A's is hollow), the name and the value.
+// Beside where the lines end or are looked at: a dot (A's is hollow), the name and the value,
+// on the ground of the page.
 function label(pen, ends, { low, high }, ink) {
   const [one, two] = ends, close = two && Math.abs(two.y - one.y) < 14;
   const middle = two && Math.min(high - 7, Math.max(low + 7, (one.y + two.y) / 2));
@@ -139,6 +159,11 @@ function label(pen, ends, { low, high }, ink) {
   pen.textBaseline = "middle";
   pen.textAlign = "left";
   pen.font = `600 12px ${FONT}`;
+  const place = (y, n) =>
+    close ? middle + (n === first ? -7 : 7) : Math.min(high, Math.max(low, y));
+  pen.fillStyle = ink.paper;
+  ends.forEach(({ x, y, text }, n) =>
+    pen.fillRect(x + 6, place(y, n) - 8, pen.measureText(text).width + 4, 15));
   ends.forEach((end, n) => {
     const { name, x, y, text } = end, hollow = name === "A", colour = ink[LINES[name].colour];
     pen.lineWidth = 1.5;
@@ -148,12 +173,8 @@ function label(pen, ends, { low, high }, ink) {
     pen.arc(x, y, 3.5, 0, 7);
     pen.fill();
     pen.stroke();
-    const at = close ? middle + (n === first ? -7 : 7) : Math.min(high, Math.max(low, y));
-    pen.strokeStyle = ink.paper;
-    pen.lineWidth = 4; // a line behind the words is interrupted
-    pen.strokeText(text, x + 8, at);
     pen.fillStyle = colour;
-    pen.fillText(text, x + 8, at);
+    pen.fillText(text, x + 8, place(y, n));
   });
 }
 

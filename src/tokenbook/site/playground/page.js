@@ -120,7 +120,8 @@ function plot(name, canvas) {
   const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
   const from = name === storyNow().charts[0] ? apart?.from : undefined;
   const here = samples ? { marks: [], look: looked() } : { marks, look: looked(), from };
-  curves(canvas, lines, { ...METRICS[name], end, ...here }, ink);
+  const empty = storyNow().charts.includes(name) && ui("press");
+  curves(canvas, lines, { ...METRICS[name], end, empty, ...here }, ink);
 }
 
 // The iteration that is looked at, if it is not the last.
@@ -254,17 +255,20 @@ function play() {
   requestAnimationFrame(frame);
 }
 
-// On a phone the sheet fills the screen: who is satisfied comes into view.
-function watchLevel() {
-  if (levelNow() && root.clientWidth < 600)
-    $(".pg-satisfied").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
+// On a phone what is watched comes into view: who is satisfied, or the first curve.
+function watchRun() {
+  if (root.clientWidth >= 600) return;
+  const behavior = calm.matches ? "auto" : "smooth", [name] = storyNow().charts;
+  const box = $(levelNow() ? ".pg-satisfied" : `[data-chart=${name}]`);
+  if (levelNow()) box.scrollIntoView({ behavior });
+  else if (box.getBoundingClientRect().top > 0) box.scrollIntoView({ behavior, block: "nearest" });
 }
 
 // The first time that a story has come to its end it rests where A and B are
 // furthest apart, if they have met again.
 function finish() {
   if (!apart && state.two) {
-    apart = partingOf(history, storyNow().charts[0]);
+    apart = partingOf(history, storyNow().charts[0], marks.at(-1));
     at = apart.rest;
     settleBet();
   }
@@ -362,7 +366,8 @@ function picture() {
   pen.fillRect(0, 0, 1200, 900);
   pen.fillStyle = ink.ink;
   pen.font = `680 34px ${FONT}`;
-  pen.fillText($(".pg-head h2").textContent, 40, 64, 1120);
+  const own = root.matches(".pg-own") ? `: ${ownLine()}` : "";
+  pen.fillText($(".pg-head h2").textContent + own, 40, 64, 1120);
   pen.font = `22px ${FONT}`;
   const wide = (1120 - 40 * (num - 1)) / num;
   const strokes = state.strokes.map((one) => `${calling(one.at)} → ${one.pay}`).join(" · ");
@@ -387,20 +392,25 @@ function picture() {
 
 const CLICKS = {
   "[data-look]": ({ look: n }) => look(n),
-  "[data-bet]": ({ bet: side }) => { bet = side; play(); },
+  "[data-bet]": ({ bet: side }) => { bet = side; play(); watchRun(); },
+  ".pg-back": () => { start(`#s=${state.story}`); $(".pg-play").focus(); },
   "[data-cell]": ({ cell }) => stroked(cell),
   "[data-stroke]": ({ stroke }) =>
     repaint(state.strokes.filter((_, n) => n !== Number(stroke))),
   "[data-story]": ({ story }) => start(`#s=${story}`),
-  "[data-stage]": ({ stage }, button) => open([stage], !isOpen(button)),
+  "[data-stage]": ({ stage }, button) => {
+    open([stage], !isOpen(button));
+    $(`#pg-stage-${stage} > .pg-differ`)?.scrollIntoView({ block: "nearest" });
+  },
   "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
   ".pg-close": closeDials,
-  ".pg-play": () => (playing ? stop() : (play(), watchLevel())),
+  ".pg-play": () => (playing ? stop() : (play(), watchRun())),
   ".pg-step": () => { playing = false; advance(); showWatch(); playButton(); draw(); },
   ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
   ".pg-freeze": () => { freeze(); draw(); },
+  ".pg-more": (_, button) => button.setAttribute("aria-expanded", !isOpen(button)),
   ".pg-link": () => copy(location.href),
   ".pg-picture": copyPicture,
   ".pg-python": ({ side }) => copy(code(side)),

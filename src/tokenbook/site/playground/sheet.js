@@ -60,6 +60,7 @@ function showSheet() {
   if ($(".pg-sheet").dataset.sheet !== state.story) {
     $(".pg-sheet").dataset.sheet = state.story;
     paper = trees[state.task];
+    brush = highest(paper) ? 0 : 1; // holes are closed, a blank sheet is paid
     spreadSheet();
   }
   for (const cell of $$("[data-cell]")) {
@@ -159,5 +160,6 @@ function levelChart(canvas = $("[data-level] canvas")) {
     name: who, text: ui(who), lines: turned(both[who]), at: null,
   }));
   const end = Math.max(levelNow().iterations, iterations);
-  curves(canvas, lines, { min: 0, max: 1, end, marks, look: looked() }, ink);
+  const more = { marks, look: looked(), empty: ui("press") };
+  curves(canvas, lines, { min: 0, max: 1, end, ...more }, ink);
 }

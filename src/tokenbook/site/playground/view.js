@@ -49,9 +49,9 @@ const setOf = (name, side, head = "") =>
 function dialRow(name) {
   const even = `${ui("copy_b")}: ${dialName(name)}`;
   return `<div class="pg-dial" data-row="${name}">
-    <span class="pg-name">${dialName(name)}</span>${each(BOTH, (side) => setOf(name, side))}
+    <span class="pg-name">${dialName(name)}</span>
     <button class="pg-even" data-even="${name}" aria-label="${even}" title="${even}">=</button>
-    <small class="pg-idle"></small></div>`;
+    ${each(BOTH, (side) => setOf(name, side))}<small class="pg-idle"></small></div>`;
 }
 
 function stageBox(stage) {
@@ -60,12 +60,13 @@ function stageBox(stage) {
     <span class="pg-set pg-wide"><select id="pg-task">${
       each(Object.keys(DATA.tasks), (name) => option(name, word("task", name)))}</select></span>
     </div>${dialRow("algorithm")}`;
-  const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><span class="pg-name"></span>${
+  const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><b>${word("stage", stage)}</b>${
     each(BOTH, (side) => `<span data-of="${side}">${legend(side)}</span>`)}</div>`;
   const own = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
-  return `<fieldset class="pg-stage" id="pg-stage-${stage}" hidden>
-    <legend>${word("stage", stage)}</legend>
-    ${heads}${stage === "prompt" ? task : ""}${each(own, dialRow)}</fieldset>`;
+  return `<div class="pg-stage" id="pg-stage-${stage}" role="group"
+    aria-label="${word("stage", stage)}" hidden>
+    ${heads}${stage === "prompt" ? task : ""}${each(own, dialRow)}
+    <details class="pg-fold"><summary></summary></details></div>`;
 }
 
 function stageButton(stage) {
@@ -104,7 +105,7 @@ function build() {
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
-    <div><h2></h2><p class="pg-watch"></p><div class="pg-bet" hidden></div></div><div class="pg-differs"></div>
+    <div><h2></h2><p class="pg-watch"></p><div class="pg-bet"></div></div><div class="pg-differs"></div>
   </div>
   <div class="pg-thread">
     <ol>${each(STAGES, stageButton)}</ol>
@@ -120,6 +121,7 @@ function build() {
     <span class="pg-count"><span>${ui("iteration")}</span> <b></b></span>
   </div>
   <div class="pg-send">
+    <button class="pg-more" aria-expanded="false" aria-label="${ui("share")}">…</button>
     <button class="pg-link">${ui("copy_link")}</button>
     <button class="pg-picture">${ui("copy_picture")}</button>
     <span class="pg-copied" role="status"></span>
@@ -131,7 +133,7 @@ function build() {
   <div class="pg-body">
     <div>
       ${sheetBox()}
-      <div class="pg-charts"><div class="pg-do"><p>${ui("parting")}</p><p class="pg-parted"></p></div>
+      <div class="pg-charts"><p class="pg-do">${ui("parting")}</p><p class="pg-parted"></p>
         <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
       <p class="pg-cap pg-seeds">${ui("seeds")}</p>
       <div class="pg-share">${each(BOTH, python)}</div>
@@ -161,19 +163,22 @@ function build() {
 const filled = (id, values) => ui(id).replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 // A run of the reader's own settings is called by what it runs.
-function ownTitle() {
-  const { A, B } = state.set, task = word("task", state.task), [name] = differing();
-  const called = (set) => set.algorithm + (name && A.algorithm === B.algorithm
-    ? ui("comma") + dialName(name) + " " + valueName(set[name]) : "");
-  return filled(name ? "own" : "own_one", { a: called(A), b: called(B), task });
+function ownLine() {
+  const { A, B } = state.set, [name] = differing();
+  if (!name) return A.algorithm;
+  const same = A.algorithm === B.algorithm;
+  const called = (side) =>
+    `${side} ${same ? valueName(state.set[side][name]) : state.set[side].algorithm}`;
+  const whole = BOTH.map(called).join(" · ");
+  return same ? `${A.algorithm}${ui("comma")}${dialName(name)}: ${whole}` : whole;
 }
 
 // What to watch tells the ending: it comes after the bet, or with the first iteration.
 function showWatch() {
   const story = storyNow(), own = root.matches(".pg-own"), task = word("about", state.task);
   const wait = askable() && !bet && !iterations && !playing;
-  $(".pg-watch").textContent = own ? task + gap + filled("left", { story: story.title })
-    : story.level ? task + gap + story.watch : wait ? task : story.watch;
+  const text = story.level ? task + gap + story.watch : own || wait ? task : story.watch;
+  $(".pg-watch").innerHTML = (own ? `<b>${escaped(ownLine())}</b><br>` : "") + escaped(text);
   $(".pg-why").hidden = own || wait;
   showBet(wait);
 }
@@ -209,7 +214,7 @@ function showStory() {
   $(".pg-tales").value = story.id; // the list, where there is no room for it
   const own = !story.level && isTurned(state, story, ROWS);
   root.classList.toggle("pg-own", own);
-  $(".pg-head h2").textContent = own ? ownTitle() : story.title;
+  $(".pg-head h2").textContent = own ? ui("own") : story.title;
   showWatch();
   $(".pg-why p").innerHTML =
     `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
@@ -243,8 +248,8 @@ function showDials() {
   for (const row of $$("[data-row]")) {
     const name = row.dataset.row;
     row.classList.toggle("pg-differ", state.two && A[name] !== B[name]);
-    if (name !== "algorithm") showReason(row, name);
   }
+  STAGES.forEach(foldIdle);
   for (const button of $$("[data-stage]")) {
     const stage = button.dataset.stage, own = differ.filter((name) =>
       (name === "algorithm" ? "prompt" : DIALS[name].stage) === stage);
@@ -268,14 +273,39 @@ function showValue(control) {
   control.nextElementSibling.textContent = valueName(value);
 }
 
-// Dim a dial that says nothing on either side; say why, by side where they differ.
-function showReason(row, name) {
-  const why = sides().map((side) => idle(name, state.set[side], taskNow()));
-  row.classList.toggle("pg-dim", why.every(Boolean));
-  const same = why.every((one) => one === why[0]);
-  row.querySelector(".pg-idle").textContent = same
+// Why a dial says nothing, by side where they differ, and whether it does on neither.
+function reasonOf(name) {
+  const why = name === "algorithm"
+    ? [] : sides().map((side) => idle(name, state.set[side], taskNow()));
+  const text = why.every((one) => one === why[0])
     ? why[0] ? word("idle", why[0]) : ""
     : why.map((one, n) => one && `${BOTH[n]}: ${word("idle", one)}`).filter(Boolean).join(" · ");
+  return { text, dim: why.length > 0 && why.every(Boolean) };
+}
+
+// The dials of a stage that say nothing on either side are folded, under each reason once.
+// A row moves only where it must: the reader may hold its control.
+function foldIdle(stage) {
+  const box = $(`#pg-stage-${stage}`), fold = box.querySelector(".pg-fold");
+  const groups = new Map(), said = []; // by reason, and those that say something
+  const names = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
+  for (const name of [...(stage === "prompt" ? ["algorithm"] : []), ...names]) {
+    const row = box.querySelector(`[data-row="${name}"]`), { text, dim } = reasonOf(name);
+    row.classList.toggle("pg-dim", dim);
+    const group = dim ? groups.get(text) ?? groups.set(text, []).get(text) : said;
+    row.querySelector(".pg-idle").textContent = dim && group.length ? "" : text;
+    group.push(row);
+  }
+  const folded = [...groups.values()].flat();
+  const place = (rows, parent, last) => rows.reduceRight((next, row) => {
+    if (row.parentNode !== parent || row.nextElementSibling !== next)
+      parent.insertBefore(row, next);
+    return row;
+  }, last);
+  place(folded, fold, null);
+  place(said, box, fold);
+  fold.hidden = !folded.length;
+  fold.querySelector("summary").textContent = filled("idle_dials", { n: folded.length });
 }
 
 // A stage of side A in a few signs.
