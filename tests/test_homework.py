@@ -1400,6 +1400,23 @@ def test_a_student_has_a_network_of_its_own(sample):
             here.recv(8)
 
 
+SEES = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.kill(TEACHER, 0)  # no signal: is it there?
+assert ctypes.get_errno() == 3, "no such process"
+"""
+
+
+def test_a_student_sees_no_process_of_the_teacher(sample):
+    homework, sandbox = sample
+    answer = before(SEES.replace("TEACHER", str(os.getpid())))
+    result = grade_one(submission(answer), homework, sandbox)
+    if "network" in sandbox.open:
+        pytest.skip("this system gives no process space")
+    assert result.total == 5, markdown(result, homework)
+
+
 def test_the_network_test_would_hear_a_student():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here:
         here.bind(("127.0.0.1", 0))

@@ -391,12 +391,13 @@ def test_play_and_the_curves_stay_where_they_are(opened, lang):
     first = pytest.approx(places(short), abs=1)
     play(page, short["id"], "A")
     assert places(short) == first
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
     for story in told:
         page.click(f'[data-story="{story["id"]}"]')
         assert places(story) == first, story["id"]
+        assert page.eval_on_selector_all(".pg-thread span", cut) == 0, story["id"]
         page.click('[data-bet="A"]')
         assert places(story) == first, story["id"]
-        page.click(".pg-play")
 
 
 def test_what_came_later_than_what_is_looked_at_stands_back(opened):
@@ -848,6 +849,7 @@ def test_who_is_satisfied_at_first_is_what_can_be_calculated_by_hand(opened):
     clean = (1 - math.exp(-1.3) / first) * (1 - bad) ** 2  # no “!!” anywhere
     page = opened(f"#s={HOLES}")
     assert meters(page) == [f"{people:.2f}", f"{(people + 2 * (1 - clean)) / 2:.2f}"]
+    page.check('[name="pg-brush"][value="1"]', force=True)
     cell(page, "c").click()  # all that begin with “check” now pay 1
     other = 1 / first
     hacked = (math.exp(2.5) * (1 - (1 - bad) ** 2) + math.exp(-1.3)) / first

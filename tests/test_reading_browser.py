@@ -353,6 +353,7 @@ def test_both_spellings_are_found(folder, page, query):
         ("zh", "梯度爆炸怎么办", "梯度的模突然跳起来"),
         ("en", "why is kl = nan in GRPO", "The KL is NaN or infinite"),
         ("zh", "为什么 grad_norm = nan", "损失里出现 NaN"),
+        ("en", "my responses are cut off", "Finished responses are counted as cut"),
     ],
 )
 def test_a_question_finds_what_answers_it(folder, page, lang, question, answer):
@@ -361,7 +362,7 @@ def test_a_question_finds_what_answers_it(folder, page, lang, question, answer):
     shown = page.locator("#search-results li a")
     texts = shown.all_inner_texts()[:10]
     assert any(text.startswith(answer) for text in texts)
-    if re.search("why (is|do)|为什么我|平的|怎么办", question):
+    if re.search("why (is|do)|^my|为什么我|平的|怎么办", question):
         assert "book/symptoms.html#" in shown.first.get_attribute("href")
 
 

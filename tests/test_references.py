@@ -96,3 +96,10 @@ def test_an_algorithm_and_its_work_agree_on_author_and_year(algorithm):
     first = re.split(r" and |,", entry["author"])[0].strip("{}")
     assert first in algorithm.paper, (first, algorithm.paper)
     assert entry["year"][:4] in algorithm.paper, (entry["year"], algorithm.paper)
+
+
+def test_recipes_of_verl_are_linked_where_they_lie_today():
+    """Its folder recipe/ became a repository of its own."""
+    assert not [
+        name for name, text in PROSE.items() if re.search(r"tree/main/recipe", text)
+    ]

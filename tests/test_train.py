@@ -241,6 +241,22 @@ def test_the_critic_learns_the_return_and_not_the_whitened_advantage(policy):
     assert given.advantages[batch.mask].std() == pytest.approx(1, abs=1e-4)
 
 
+def test_behind_a_cut_stands_v_if_the_dials_say_so_and_nothing_if_not(policy):
+    """With gamma = lambda = 1 every target of a cut response grows by that V."""
+    row = replace(ALGORITHMS["PPO"], advantage=partial(gae, gamma=1.0, lam=1.0))
+    rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
+    batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
+    behind = torch.arange(16.0) / 10
+    batch = replace(batch, rewards=torch.zeros_like(batch.values), last_values=behind)
+    told = [
+        credit(row, loop.corrected(row, policy, batch, Dials(bootstrap=bootstrap)))
+        for bootstrap in (False, True)
+    ]
+    more = behind[:, None].expand_as(batch.values)
+    grown = told[1].returns - told[0].returns
+    torch.testing.assert_close(grown[batch.mask], more[batch.mask])
+
+
 def test_dynamic_sampling_samples_on_until_the_batch_is_full_and_cuts_the_rest(policy):
     """Round one drops one group of eight, round two brings eight more: 28, 60, 32."""
     calls = iter(range(1000))

@@ -413,7 +413,7 @@ def draw(L, station, right, updates):
             ("down chip", L("优势为负", "advantage < 0")),
             ("off", L("没有梯度", "no gradient")),
             ("old bar", L("柱：推力，同一刻度", "bar: push, one scale")),
-            ("sel line", L("和上一站不同", "not as at the station before")),
+            ("sel line", L("和上一站不同", "changed from the station before")),
         ),
         tiles=[
             tile(L("有梯度的词元", "tokens with a gradient"), f"{learning} / {total}"),

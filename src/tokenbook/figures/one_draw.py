@@ -52,7 +52,7 @@ def draw(L, drawn, b, level):
         )
         for k, kind in enumerate(KINDS)
     ]
-    bars = Plot(x=(0, 3), y=(-0.16, 1.14), height=170, axes=False)
+    bars = Plot(x=(0, 3), y=(-0.32, 1.14), height=190, axes=False)
     bars.rule(y=0)
     for k, (low, high) in enumerate(zip(before, now, strict=True)):
         look = "up" if high > low + SMALL else "down" if high < low - SMALL else "old"
@@ -60,8 +60,8 @@ def draw(L, drawn, b, level):
         bars.area(k + 0.52, k + 0.8, 0, high, look)
         bars.text(k + 0.34, low + 0.07, number(low), "old")
         bars.text(k + 0.66, high + 0.07, number(high), look)
-        words = f"{names[k]} {REWARDS[k] + level:g}"
-        bars.text(k + 0.5, -0.09, words, "strong" if k == drawn else "quiet")
+        words = f"{names[k]}\nR = {REWARDS[k] + level:g}"
+        bars.text(k + 0.5, -0.16, words, "strong" if k == drawn else "quiet")
     spread = Plot(
         x=(-1.6, 2.3),
         y=(0.4, 3.6),
@@ -69,7 +69,7 @@ def draw(L, drawn, b, level):
         y_name=L("采样到", "if drawn"),
         x_ticks=[-1, 0, 1, 2],
         y_ticks={3 - k: name for k, name in enumerate(names)},
-        height=170,
+        height=190,
     )
     spread.rule(x=0)
     spread.rule(x=mean[0].item(), look="dashed")

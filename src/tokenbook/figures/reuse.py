@@ -214,7 +214,7 @@ def track(L, k, passed, loss):
     sign = 1 if ADVANTAGES[k] > 0 else -1
     look = "up" if sign > 0 else "down"
     now, push = ratios(loss, passed)[k], slopes(loss, passed)[k]
-    plot = Plot(x=(0, END), y=(0, 1), height=78, axes=False)
+    plot = Plot(x=(0, END + 0.35), y=(0, 1), height=78, axes=False)  # with its arrow
     left = L("不再推｜墙 0.8", "no push | wall 0.8")
     right = L("墙 1.2｜不再推", "wall 1.2 | no push")
     for wall, end, side_, words, align in (

@@ -39,6 +39,7 @@ WORDS = {
     "exercises": "{} 道练习 {} 分钟 | {} exercises {} min",
     "needs": "需要：{} | needs: {}",
     "helps": "有帮助：{} | helps: {}",
+    "both": "{0}；{1} | {0}; {1}",
     "depth": "读多少 | How much to read",
     "road only": "必读 | Main road",
     "all of it": "全读 | Everything",
@@ -157,10 +158,15 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
         says = words("exercises", lang, count, count * minutes.EXERCISE)
         facts.append(f'<a href="#exercises">{says}</a>')
     comma = COMMA.get(lang, COMMA["en"])
-    for what in ("needs", "helps"):
-        if numbers := row.get(what):
-            facts.append(words(what, lang, comma.join(map(linked, numbers))))
+    first = [
+        words(what, lang, comma.join(map(linked, row[what])))
+        for what in ("needs", "helps")
+        if row.get(what)
+    ]
     listed = "".join(f"<li>{fact}</li>" for fact in facts)
+    if first:
+        said = words("both", lang, *first) if len(first) > 1 else first[0]
+        listed += f'<li class="chapter-first">{said}</li>'
     asks = "".join(
         f'<span class="piece">{escape(piece)}</span>{space}'
         for piece, space in pieces(row["asks"][lang])
@@ -190,7 +196,7 @@ class ChapterHead(SphinxTransform):
         lang = self.config.edition
 
         def linked(n: int) -> str:
-            name = escape(f"{n}\u00a0{rows[n][lang]}")
+            name = f"{n}<span>\u00a0{escape(rows[n][lang])}</span>"
             return (
                 f'<a href="{Path(found[n]).name}.html">{name}</a>'
                 if n in found
