@@ -406,7 +406,11 @@ EDITS = {
         r"<details><summary>Why $p\,q_{\mathrm{ref}}$?</summary></details></article>",
         "a formula is shown as it was typed",
     ),
-    "both languages": ("</article>", "<p>键：| Keys: loss</p></article>", "both languages"),
+    "both languages": (
+        "</article>",
+        "<p>键：| Keys: loss</p></article>",
+        "both languages",
+    ),
     "a picture more": ("</article>", '<img alt="x" src="x.png"></article>', "pictures"),
 }
 
