@@ -306,13 +306,11 @@ function start(hash) {
   const { state: named, wrong } = readHash(hash, STORIES, ROWS, TASKS);
   state = named;
   bet = null;
+  beyond = playing = false;
   begin();
   if (storyNow().frozen) freeze();
   sync();
   note(wrong.length ? ui("bad_link") + wrong.join(", ") : "");
-  beyond = false;
-  playing = false;
-  playButton();
   if (!calm.matches && !levelNow() && !askable()) play();
 }
 

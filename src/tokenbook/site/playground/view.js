@@ -313,7 +313,7 @@ function summary(stage) {
   const { A } = state.set;
   return {
     prompt: `${A.prompts} × ${A.group_size}`,
-    tokens: A.refresh > 1 ? `${dialName("refresh")} ${A.refresh}` : `τ = ${A.temperature}`,
+    tokens: A.refresh > 1 ? filled("every", { n: A.refresh }) : `τ = ${A.temperature}`,
     reward: A.kl_coef ? `β = ${A.kl_coef}` : `σ = ${A.noise}`,
     credit: valueName(A.advantage),
     weight: valueName(A.loss),
