@@ -30,7 +30,7 @@ LOOKED_UP = {  # at the foot of the contents, on every page
     "book/glossary": "术语 | Glossary",
     "book/errata": "博物馆 | Museum",
 }
-COMMA = {"zh": "、", "en": ", "}
+COMMA, SEMICOLON = {"zh": "、", "en": ", "}, {"zh": "；", "en": "; "}
 ARROWS = ("all", *[*STAGES][1:])
 PIECE = re.compile(r"(\S.*?(?:[：，；？]|[:,;?](?= )|$))( ?)")  # and the space after it
 WORDS = {
@@ -39,7 +39,6 @@ WORDS = {
     "exercises": "{} 道练习 {} 分钟 | {} exercises {} min",
     "needs": "需要：{} | needs: {}",
     "helps": "有帮助：{} | helps: {}",
-    "both": "{0}；{1} | {0}; {1}",
     "depth": "读多少 | How much to read",
     "road only": "必读 | Main road",
     "all of it": "全读 | Everything",
@@ -165,7 +164,7 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
     ]
     listed = "".join(f"<li>{fact}</li>" for fact in facts)
     if first:
-        said = words("both", lang, *first) if len(first) > 1 else first[0]
+        said = SEMICOLON.get(lang, SEMICOLON["en"]).join(first)
         listed += f'<li class="chapter-first">{said}</li>'
     asks = "".join(
         f'<span class="piece">{escape(piece)}</span>{space}'
