@@ -197,7 +197,7 @@ def test_mutated_solutions_get_the_verdict_of_pytorch(path, small):
     differ = [
         (t, *pair) for t, pair in zip(tried, said, strict=True) if pair[0] != pair[1]
     ]
-    assert len(tried) > 20 and not [d for d in differ if d[2][0] != "absent"]
+    assert len(tried) >= 20 and not [d for d in differ if d[2][0] != "absent"]
 
 
 X = [[0.5, -1.5, 2.0], [1.0, 0.0, -0.25]]

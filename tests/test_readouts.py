@@ -467,7 +467,13 @@ def batched(right, low, high, kept=range(8)):
         for new, old in zip(one["now"][1], one["old"], strict=True):
             shut = new - old > high if good else new - old < low
             live += len({*group}) > 1 and not shut
-    return f"tokens with a gradient {live} / {total}", f"responses kept {len(kept)} / 8"
+    said = (
+        "none where hatched"
+        if 0 < right < 8
+        else "all scores alike, nothing to compare"
+    )
+    learning = f"tokens with a gradient {live} / {total} {said}"
+    return learning, f"responses kept {len(kept)} / 8"
 
 
 def groups(q, size):
@@ -849,6 +855,7 @@ READOUTS = [
         {"station": station("DAPO"), "right": 5},
         *batched(5, math.log(0.8), math.log(1.28), range(4, 8)),
     ),
+    ("one_batch", {"right": 8}, *batched(8, math.log(0.8), math.log(1.2))),
     # a correct response; e^.21 = 1.23: one token is clipped, e^(.79/26) = 1.03 is not
     (
         "hero",

@@ -1,5 +1,7 @@
 """Share it yourself in a browser: by hand, by keys, by link, in every look."""
 
+import re
+
 import pytest
 from test_site_build import load
 
@@ -74,12 +76,17 @@ def test_keys_compare_train_and_the_address(page, site, lang):
     buttons.nth(0).click()
     assert page.locator(".share-rows .share-row").count() == 5
     # the measured credit of "-" is 0.2, its norm 0.512
-    assert "0.39" in page.locator(".share-rows .share-row").last.inner_text()
+    assert "0.39" in page.locator(".share-rows .share-row").first.inner_text()
     page.wait_for_url(lambda url: url.endswith("#share=3.egeeeeeeee"))
     buttons.nth(1).click()
     page.locator(".share-own output svg").wait_for()
     assert page.locator(".share-rows output:last-of-type svg").count() == 5
-    assert "%" in page.locator(".share-own output").last.inner_text()
+    rate = re.search(r"\d+%", page.locator(".share-own output").last.inner_text())[0]
+    won = page.locator(".share-says.won").inner_text()
+    assert re.findall(r"\d+%", won)[1] == rate and len(re.findall(r"\d+%", won)) == 5
+    page.keyboard.press("ArrowDown")  # another credit has learned nothing yet
+    page.locator(".share-own [role=slider]").nth(1).press("ArrowDown")
+    assert not page.locator(".share-says.won").count()
 
 
 def test_a_link_opens_what_was_given_and_a_bad_one_says_so(page, site):

@@ -416,7 +416,15 @@ def draw(L, station, right, updates):
             ("sel line", L("和上一站不同", "changed from the station before")),
         ),
         tiles=[
-            tile(L("有梯度的词元", "tokens with a gradient"), f"{learning} / {total}"),
+            tile(
+                L("有梯度的词元", "tokens with a gradient"),
+                f"{learning} / {total}",
+                L("画斜线的没有", "none where hatched")
+                if learning or 0 < right < COUNT
+                else L(
+                    "得分都一样，没有可比的", "all scores alike, nothing to compare"
+                ),
+            ),
             tile(
                 L("留下的回答", "responses kept"),
                 f"{sum(one.kept for one in now)} / {COUNT}",

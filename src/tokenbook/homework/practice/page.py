@@ -120,6 +120,13 @@ def exercises(path: Path) -> tuple[dict, ...]:
     return _exercises(path, path.stat().st_mtime_ns)
 
 
+def answers(path: Path) -> set[str]:
+    """Return the public checks that hold what a reader is asked to predict."""
+    asked = {one["id"] for one in exercises(path) if one["kind"] == "predict"}
+    own = (x for x in read_homework(path).exercises if x.id in asked)
+    return {check.id for x in own for check in x.checks if not check.hidden}
+
+
 def file_of(path: Path, lang: str) -> dict:
     """Return what a chapter's checks need: cells, names, the student's notebook."""
     homework, notebook = read_homework(path), student_notebook(path, lang)
@@ -221,10 +228,14 @@ class Practice(SphinxTransform):
             raw = nodes.raw("", box(exercise, title, lang), format="html")
             cell.parent.insert(cell.parent.index(cell), raw)
             last = cell.parent
-        said = words("exercise", lang)
+        said, predicted = words("exercise", lang), answers(path)
         for cell in checks:
+            place, end = cell.parent.index(cell), ""
             text = f'<p class="practice-shown">{said["shown"]}</p>'
-            place = cell.parent.index(cell)
+            if str(cell["cell_metadata"]["nbgrader"]["grade_id"]) in predicted:
+                text = f"<details><summary>{said['answers']}</summary>"
+                end = "</details>"
+            cell.parent.insert(place + 1, nodes.raw("", end, format="html"))
             cell.parent.insert(place, nodes.raw("", text, format="html"))
         rules = f'<p class="practice-rules pst-js-only">{said["rules"]}</p>'
         last.parent.insert(1, nodes.raw("", rules, format="html"))

@@ -78,7 +78,9 @@ function showSheet() {
     const stroke = state.strokes[n];
     if (!stroke) return `<li class="pg-free"></li>`;
     const text = `${calling(stroke.at)} → ${stroke.pay}`;
-    return `<li><button data-stroke="${n}" aria-label="${ui("take_back")}: ${text}">${text} ×</button></li>`;
+    const covered = state.strokes.slice(n + 1).some((later) => begins(stroke.at, later));
+    return `<li><button data-stroke="${n}"${covered ? ` class="pg-covered" title="${ui("covered")}"` : ""} aria-label="${
+      ui("take_back")}: ${text}${covered ? `, ${ui("covered")}` : ""}">${text} ×</button></li>`;
   });
   $(".pg-full").textContent = state.strokes.length < STROKES ? "" : ui("no_stroke");
   $(`[name="pg-brush"][value="${brush}"]`).checked = true;
@@ -151,6 +153,9 @@ function judge() {
   const { how, n } = verdict(people, checker);
   box.dataset.how = how;
   box.textContent = ui(`ends_${how}`).replace("{n}", n);
+  const next = LEVELS[LEVELS.indexOf(levelNow()) + 1];
+  if (how === "survives" && next)
+    box.insertAdjacentHTML("beforeend", ` <button class="pg-link" data-story="${next.id}">${ui("next_level")}</button>`);
 }
 
 function levelChart(canvas = $("[data-level] canvas")) {

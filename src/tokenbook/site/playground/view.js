@@ -205,7 +205,7 @@ function steps(name, side) {
 
 function showStory() {
   const story = storyNow();
-  for (const button of $$("[data-story]")) {
+  for (const button of $$("ol [data-story]")) {
     const here = button.dataset.story === story.id;
     button.setAttribute("aria-current", here);
     const strip = button.closest("ol");

@@ -31,6 +31,7 @@
     JSON.parse(box.querySelector("script").textContent);
   const ROWS = Object.keys(words.says), lengths = responses.map(({ text }) => text.length);
   const root = document.documentElement.dataset.content_root ?? "./";
+  const COPIED = 2000; // ms, and the button has its name again
   let place = 0, given, open = false, learned = null;
 
   const make = (name, className, ...inside) => {
@@ -44,7 +45,7 @@
   const button = (label, does, className) => {
     const element = make("button", className, label);
     element.type = "button";
-    element.addEventListener("click", does);
+    element.addEventListener("click", () => does(element));
     return element;
   };
   const drawn = (inside) =>
@@ -144,9 +145,13 @@
         bar.classList.toggle("mine", mine[t] !== 0);
         bar.style.setProperty("--y", mine[t] / most);
       });
-    how.textContent = learned ? fill(words.trained, shown(100 * learned.you[0], 0)) : "";
-    says.textContent = open ? moral() : "";
+    how.textContent = learned ? words.trained : "";
+    says.textContent = learned ? won() : open ? moral() : "";
+    says.classList.toggle("won", Boolean(learned));
   };
+  const percent = (rate) => shown(100 * rate, 0);
+  const won = () => fill(words.won, percent(learned.you[0]),
+    ...["you", "PPO", "GRPO", "measured"].map((name) => percent(learned[name].at(-1))));
   const moral = () => { // how few tokens decide, and how near that was
     const { measured, PPO, GRPO } = responses[place].rows, sizes = measured.map(Math.abs);
     const all = sizes.reduce((sum, x) => sum + x, 0);
@@ -222,13 +227,19 @@
     const others = ["PPO", "GRPO"].map((name) => `${name} ${shown(cosine(found[name], found.measured))}`);
     return [
       fill(words.result, score ? words.right : words.wrong), ...squares(text, given).split("\n"),
-      fill(words.closest, shown(cosine(mine, found.measured)), others.join(", ")),
+      learned ? won() : fill(words.closest, shown(cosine(mine, found.measured)), others.join(", ")),
     ];
   };
-  const copy = async (text) => {
+  const done = (button) => { // says so where it was pressed
+    const was = button.textContent;
+    if (was === words.copied) return;
+    button.textContent = words.copied;
+    setTimeout(() => (button.textContent = was), COPIED);
+  };
+  const copy = async (text, button) => {
     try {
       await navigator.clipboard.writeText(text);
-      says.textContent = words.copied;
+      done(button);
     } catch {
       says.textContent = `${words.refused} ${text}`;
     }
@@ -263,12 +274,12 @@
     write(rest.at(-1), side / 2, canvas.height - side * 0.4, 20);
     return canvas;
   };
-  const copyPicture = async () => {
+  const copyPicture = async (button) => {
     const canvas = picture();
     const file = new Promise((done) => canvas.toBlob(done, "image/png"));
     try {
       await navigator.clipboard.write([new ClipboardItem({ "image/png": file })]);
-      says.textContent = words.copied;
+      done(button);
     } catch {
       const a = make("a");
       a.download = "token-credit.png";
@@ -283,8 +294,8 @@
   responses.forEach(({ text, score }, n) =>
     picks.append(button(`${text} → ${score}`, () => choose(n))));
   send.append(
-    button(words.copy, () => copy([...lines(), link()].join("\n"))),
-    button(words.picture, copyPicture), button(words.link, () => copy(link())));
+    button(words.copy, (it) => copy([...lines(), link()].join("\n"), it)),
+    button(words.picture, copyPicture), button(words.link, (it) => copy(link(), it)));
   play.replaceChildren(picks, own, make("p", "share-keys", words.keys), make("div", "share-do",
     button(words.compare, compare, "share-main"), button(words.train, train),
     button(words.clear, () => choose(place))), says, rows, note, how, send);
