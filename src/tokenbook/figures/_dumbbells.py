@@ -63,7 +63,8 @@ def dumbbells(
         # the first is larger, so that it is seen round the last
         ax.plot(first, places, "o", ms=4.6, mfc="white", color=color)
         ax.plot(last, places, "o", ms=3.4, color=color)
-        ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=1)
+        if many:  # of one, the filled dot says it
+            ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=1)
         ax.annotate(
             f"{middle:.2g}",
             (1, y + 0.5),
