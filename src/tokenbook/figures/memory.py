@@ -27,7 +27,6 @@ NAMES = [
 TRAINED = (True, True, False, False)  # the others are only read
 NETWORKS = {
     "PPO": (1, 1, 1, 1),
-    "GRPO+ref+RM": (1, 0, 1, 1),
     "GRPO+ref": (1, 0, 1, 0),
     "GRPO": (1, 0, 0, 0),  # a rule for a reward, no KL
 }
@@ -37,7 +36,7 @@ STAGES = [
     (("2 再分梯度", "2 gradients too"), ("再加 2 字节", "2 more")),
     (("3 再分参数", "3 weights too"), ("只读的网络也分", "frozen networks as well")),
 ]
-SIZES = [1.5, 7, 14, 32, 70]
+SIZES = [7, 14, 32, 70]
 DEVICES = [1, 4, 8, 16, 64]
 ROOM = 80  # GB of one card
 LOOKS = ("ink", "alt", "old")  # weights, gradients, optimizer states
@@ -199,7 +198,6 @@ FIGURE = Figure(
             kind="choice",
             options=[
                 ("PPO，4", "PPO, 4"),
-                ("GRPO，3", "GRPO, 3"),
                 ("GRPO，2", "GRPO, 2"),
                 ("GRPO，1", "GRPO, 1"),
             ],

@@ -5,8 +5,8 @@ Where a line is too long for the page it breaks, and goes on set in under itself
 after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
 and before an operator that is not in brackets. Outputs keep their columns. A block says
 how long its longest line is, and is set smaller where that has no room; an output with
-lines too long for this is as wide as a figure. Names, spaces and brackets have their
-block's colour, and no element: they were half of the elements of a chapter.
+lines too long for this is as wide as a figure. Names, spaces, dots and brackets have
+their block's colour, and no element: they were half of the elements of a chapter.
 """
 
 import re
@@ -24,7 +24,7 @@ BREAK = re.compile(
     r' +(?=<span class="(?:c1|k|kn|o|ow)">(?!(?:in|is|not|=)<))'
     '|(?<=,</span>) (?!<span class="m)|(?<=>=</span>) '
 )
-PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
+PLAIN = re.compile(r'<span class="(?:[npw]">([^<]*)|o">(\.))</span>')
 WIDE = 90  # columns: more than the text has room for, however small they are set
 
 
@@ -42,7 +42,7 @@ def block(found: re.Match) -> str:
         classes += " wide" * (longest > WIDE)
     else:
         code = "".join(map(line, code.split("\n")))
-    code = PLAIN.sub(r"\1", code)
+    code = PLAIN.sub(r"\1\2", code)
     return (
         f'<div class="{classes}"><div class="highlight">'
         f'<pre style="--longest:{longest}">{start}{code}{end}'
