@@ -237,3 +237,15 @@ TURNED = {
 def test_a_meaning_that_is_turned_round_is_seen(name):
     zh = ROWS[name]["means"]["zh"]
     assert poles(name, TURNED[name], "en") != poles(name, zh, "zh")
+
+
+def test_where_d_turns_its_sign_the_chapter_says_so():
+    """k3 is exp(-d) - 1 + d in chapter 7 and w - 1 - d in chapter 15, where d is -d."""
+    text = (ROOT / "chapters/15_cluster.ipynb").read_text("utf-8")
+    rows = [
+        line
+        for cell in json.loads(text)["cells"]
+        for line in "".join(cell["source"]).splitlines()
+        if line.startswith("| `k3` | ") and "$k_3$" in line
+    ]
+    assert len(rows) == 2 and all("$-d_t$" in row for row in rows)

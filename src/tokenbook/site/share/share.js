@@ -41,6 +41,7 @@
     return element;
   };
   const fill = (text, ...values) => text.replace(/\{(\d)\}/g, (_, n) => values[n]);
+  const minus = (text) => text.replaceAll("-", "−"); // as the book writes it
   const shown = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
   const button = (label, does, className) => {
     const element = make("button", className, label);
@@ -68,7 +69,7 @@
     for (const some of text.match(TRIES)) {
       const line = make("span");
       for (const word of some) {
-        const token = make("span", "", make("i"), make("b", "", word));
+        const token = make("span", "", make("i"), make("b", "", minus(word)));
         set(token, credit[t]);
         each(token, t++, word);
         line.append(token);
@@ -292,7 +293,7 @@
   // ---- at work ------------------------------------------------------------------------
 
   responses.forEach(({ text, score }, n) =>
-    picks.append(button(`${text} → ${score}`, () => choose(n))));
+    picks.append(button(`${minus(text)} → ${score}`, () => choose(n))));
   send.append(
     button(words.copy, (it) => copy([...lines(), link()].join("\n"), it)),
     button(words.picture, copyPicture), button(words.link, (it) => copy(link(), it)));
