@@ -149,7 +149,8 @@ def grouped(mine, *values):
     """Rewards of responses to prompts; to one prompt if the law names none."""
     things = course(mine, values)
     rewards = things["rewards"]
-    prompts = things.setdefault("prompts", [0] * len(rewards))
+    ids = things.pop("groups", torch.zeros(len(rewards))).tolist()
+    prompts = things.setdefault("prompts", ids)
     things |= {"token_level_rewards": rewards[:, None], "mask": live(rewards[:, None])}
     things |= dict.fromkeys(("index", "uid"), np.array(prompts, dtype=object))
     groups = tensor([prompts.index(prompt) for prompt in prompts])
