@@ -1,5 +1,6 @@
 """Exercises done in the page: a real Chromium, the real Python, students' habits."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -234,6 +235,12 @@ def test_a_line_goes_back_whole_and_the_caret_stays_in_it(read):
     assert field.input_value() == "if x:\ny\naz"
 
 
+def test_before_the_first_check_the_script_weighs_at_most_8_kb(folder):
+    for lang in ("zh", "en"):
+        script = (folder / lang / "_static" / "practice.js").read_bytes()
+        assert len(gzip.compress(script, 9)) <= 8_192, lang
+
+
 def test_nothing_of_python_is_loaded_before_the_first_check(read):
     reader = read()
     reader.page.wait_for_load_state("networkidle")
@@ -407,7 +414,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{root}/{lang}/book/practice.html")
-    page.wait_for_function("window.practised")
+    page.wait_for_function("window.practised?.listed")
     listed = page.locator(".practice-list > section li")
     known = [e for path in CHAPTERS for e in practice.exercises(path)]
     assert listed.count() == len(known)
@@ -427,7 +434,7 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
         "([k, v]) => localStorage.setItem(k, v)", [f"practice {on} {first['id']}", done]
     )
     page.reload()
-    page.wait_for_function("window.practised")
+    page.wait_for_function("window.practised?.listed")
     assert page.locator("select[name=kind]").input_value() == "bug"
     assert page.locator(".practice-list > section li.done").count() == 1
     assert (

@@ -467,12 +467,7 @@ def batched(right, low, high, kept=range(8)):
         for new, old in zip(one["now"][1], one["old"], strict=True):
             shut = new - old > high if good else new - old < low
             live += len({*group}) > 1 and not shut
-    said = (
-        "none where hatched"
-        if 0 < right < 8
-        else "all scores alike, nothing to compare"
-    )
-    learning = f"tokens with a gradient {live} / {total} {said}"
+    learning = f"tokens with a gradient {live} / {total}"
     return learning, f"responses kept {len(kept)} / 8"
 
 

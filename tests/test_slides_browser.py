@@ -42,7 +42,7 @@ def turn_to(page, what):
 
 def test_keys_turn_the_slides_and_the_page_is_whole_again(folder, page):
     page.goto(address(folder, "en", "08_grpo"))
-    page.wait_for_load_state("load")
+    page.wait_for_function("window.practised")  # comes after the page, too
     blocks = "document.querySelectorAll('article.bd-article *').length"
     before = page.evaluate(blocks)
     page.click("#to-slides")

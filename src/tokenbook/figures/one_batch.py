@@ -404,6 +404,12 @@ def draw(L, station, right, updates):
     total = sum(len(one.push) for one in now)
     learning = sum(one.kept * (len(one.dead) - sum(one.dead)) for one in now)
     route = f"{before} → {name}" if before else name
+    told = says(L, name)
+    if not learning and right in (0, COUNT):
+        told = L(
+            "得分都一样，没有可比的，一个词元也推不动。",
+            "All scores are alike: nothing to compare, no token is pushed.",
+        )
     return scene(
         metro(name),
         h("div", thread, cls="ex-descent"),
@@ -416,21 +422,13 @@ def draw(L, station, right, updates):
             ("sel line", L("和上一站不同", "changed from the station before")),
         ),
         tiles=[
-            tile(
-                L("有梯度的词元", "tokens with a gradient"),
-                f"{learning} / {total}",
-                L("画斜线的没有", "none where hatched")
-                if learning or 0 < right < COUNT
-                else L(
-                    "得分都一样，没有可比的", "all scores alike, nothing to compare"
-                ),
-            ),
+            tile(L("有梯度的词元", "tokens with a gradient"), f"{learning} / {total}"),
             tile(
                 L("留下的回答", "responses kept"),
                 f"{sum(one.kept for one in now)} / {COUNT}",
             ),
         ],
-        says=f"{route}{L('：', ': ')}{says(L, name)}",
+        says=f"{route}{L('：', ': ')}{told}",
     )
 
 

@@ -48,4 +48,5 @@
   });
   setInterval(show, 1000);
   show();
+  window.practised.listed = true;
 })();

@@ -45,7 +45,6 @@ from tokenbook.site import AFTER_LINKS
 FOLDER = Path(__file__).parent
 HOME = "_static/practice/python/"
 RUNTIME = ("worker.mjs", "runner.py", "small_torch.py", "small_course.py")
-SCRIPTS = ("practice", "list")
 BORROWED = ("stub", "assert", "check", "None", "missing", "raised", "line")
 KINDS = {  # of an exercise: what its English heading says; else it is to be written
     "bug": r"find the bugs?",
@@ -334,7 +333,7 @@ def script(app: Sphinx) -> str:
         "python": has_python(),
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    program = "\n".join((FOLDER / f"{n}.js").read_text("utf-8") for n in SCRIPTS)
+    program = (FOLDER / "practice.js").read_text("utf-8")
     program = re.sub(r"(?m)^[ \t]*//.*\n|^[ \t]+|[ \t]+// .*$", "", program)
     return f"(() => {{\nconst DATA = {text};\n{program}}})();\n"
 
@@ -365,6 +364,7 @@ def add_script(app: Sphinx, env, names: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "practice.js").write_text(script(app), "utf-8")
     shutil.copy(FOLDER / "practice.css", folder)
+    shutil.copy(FOLDER / "list.js", folder / "practice-list.js")
     app.config.html_static_path.append(str(folder))
 
 

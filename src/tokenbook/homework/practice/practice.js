@@ -380,4 +380,9 @@
   settled = true;
   tally();
   window.practised = { passes, say };
+  if (document.querySelector(".practice-list")) { // the page of all exercises
+    const script = make("script", "");
+    script.src = new URL("_static/practice-list.js", root);
+    document.body.append(script);
+  }
 })();

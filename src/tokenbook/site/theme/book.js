@@ -10,7 +10,6 @@
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
-  const READS = 64; // px below the bar: a heading there is being read
   const READ = 0.8; // of the minutes of its road, and a chapter counts as read
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -36,11 +35,11 @@
   const inside = (section, what) =>
     all(`:scope > ${what}, :scope > .side-fold[open] > .side-body > ${what}`, section);
 
-  const here = (line = BAR) => {
+  const here = () => {
     let [section] = all("article > section"), inner = section;
     while (inner) {
       section = inner;
-      inner = lastAbove(inside(section, "section[id]").filter((e) => e.checkVisibility()), line); // not filtered out
+      inner = lastAbove(inside(section, "section[id]").filter((e) => e.checkVisibility())); // not filtered out
     }
     return section;
   };
@@ -228,7 +227,7 @@
       bar?.style.setProperty("--done", Math.min(1, share));
       const rest = Math.ceil(road - done);
       if (road) left.textContent = rest ? left.dataset.left.replace("{}", rest) : "";
-      const section = here(BAR + READS);
+      const section = here();
       if (section === now) return;
       now = section;
       all(".section-nav .now", nav).forEach((item) => item.classList.remove("now"));
