@@ -30,7 +30,8 @@ def tokens(*, log_probs=None, log_ratio=None, ratio=None, **x):
     old = x.get("old_log_probs", log_probs.detach())
     d = log_probs - old
     same = dict.fromkeys(("old_log_probs", "ref_log_probs", "sampler_log_probs"), old)
-    others = {"mask": live(old), "advantages": ones_like(old), "entropies": 0 * old}
+    others = {"mask": live(old), "advantages": ones_like(old)}
+    others["entropies"] = zeros_like(old)  # also where old is NaN, outside the mask
     now = {"log_probs": log_probs, "log_ratio": d, "ratio": d.exp()}
     return same | others | now | x
 

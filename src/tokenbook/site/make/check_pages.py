@@ -42,9 +42,8 @@ LINE_END = re.compile(r"[\u3001-\u303f\uff01-\uff1f]\n\S")
 VERBATIM = ("pre", "script", "style")
 TYPED = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}")  # TeX that nobody rendered
 TEX = ("code", "annotation")  # where it may stand
-UNSPLIT = re.compile(
-    r"[\u3400-\u9fff\uff01-\uff1f\u3002] ?\| [A-Za-z]{2}"
-)  # two languages
+# Chinese, a bar and English: two languages that nobody took apart
+UNSPLIT = re.compile(r"[\u3400-\u9fff\uff01-\uff1f\u3002] ?\| [A-Za-z]{2}")
 
 
 class Page(HTMLParser):
