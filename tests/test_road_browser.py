@@ -77,7 +77,7 @@ def test_a_side_shows_its_heading_and_line_and_all_of_it_opens(served, page):
     go(page, served)
     side = page.locator("#a-detail")
     word = side.locator("> details > summary > .side-word")
-    assert re.fullmatch(r"side road · \d min", word.inner_text())
+    assert re.fullmatch(r"side road · \d min · \(5\.2\)", word.inner_text())
     assert (
         side.locator("> h3").is_visible()
         and side.get_by_text("Small, too").is_visible()

@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.math import get_node_equation_number
 
 from tokenbook.languages import marks, minutes, pages, pick
 from tokenbook.site import LAST
@@ -100,6 +101,7 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
         ]
         at = section.index(line)
         box = side_fold("", *section.children[at:])
+        line["equations"] = [x for x in box.findall(nodes.math_block) if x["number"]]
         del section.children[at:]
         section += box
 
@@ -114,10 +116,11 @@ def depart_fold(writer, node: side_fold) -> None:
 
 def visit_line(writer, node: side_line) -> None:
     word, lasting = node["words"]
-    writer.body.append(
-        f'<summary><span class="side-word">{word} · '
-        f"{lasting.format(node['minutes'])}</span>"
-    )
+    parts = [word, lasting.format(node["minutes"])]
+    if numbers := [get_node_equation_number(writer, x) for x in node["equations"]]:
+        ends = dict.fromkeys((numbers[0], numbers[-1]))
+        parts.append("–".join(f"({end})" for end in ends))  # the road skips them
+    writer.body.append(f'<summary><span class="side-word">{" · ".join(parts)}</span>')
 
 
 def depart_line(writer, node: side_line) -> None:

@@ -309,9 +309,12 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // What tells the answer: the output, and the paragraph right after it.
-  const telling = (cell) =>
-    [cell.querySelector(".cell_output"), cell.nextElementSibling].filter((part) => part?.matches(".cell_output, p"));
+  // What tells the answer: the output, and the paragraph after it and after folded cells.
+  const telling = (cell) => {
+    let next = cell.nextElementSibling;
+    while (next?.matches(".tag_hide-cell")) next = next.nextElementSibling;
+    return [cell.querySelector(".cell_output"), next].filter((part) => part?.matches(".cell_output, p"));
+  };
 
   // A prediction stands above the output that answers it, and covers what tells the answer
   // until a choice is made: then box and output are brought into view together. The choice
