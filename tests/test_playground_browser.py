@@ -39,6 +39,17 @@ BOXED = """() => {
 }"""
 
 
+# What is written on a canvas
+SAID = """() => {
+  const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
+  window.said = [];
+  pen.fillText = function (text, x, y) {
+    said.push(String(text));
+    fillText.call(this, text, x, y);
+  };
+}"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """The page alone, in both languages and looks, as files."""
@@ -91,6 +102,11 @@ def text_of(page) -> str:
     )
 
 
+def step(page) -> None:
+    """One iteration; on a phone the button stands behind “…”."""
+    page.evaluate("document.querySelector('.pg-step').click()")
+
+
 def iterations(page) -> int:
     return int(page.inner_text(".pg-count b").split("/")[0])
 
@@ -124,7 +140,7 @@ def test_every_value_of_every_dial_runs_and_nothing_is_ever_nan(opened, address)
     for dial, size in sizes.items():
         for place in [*range(size), 0]:
             turn(page, dial, "AB"[turns % 2], place)
-            page.click(".pg-step")
+            step(page)
             turns += 1
         page.click(
             f'[data-story="{page.get_attribute("[aria-current=true]", "data-story")}"]'
@@ -155,7 +171,7 @@ def test_every_algorithm_on_every_task_runs(opened):
         for row in range(rows):
             turn(page, "algorithm", "A", row)
             for _ in range(3):
-                page.click(".pg-step")
+                step(page)
         assert not re.search(r"NaN|undefined|Infinity", text_of(page))
 
 
@@ -163,7 +179,7 @@ def test_every_algorithm_on_every_task_runs(opened):
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme, width):
     page = opened("#s=a-hole-in-the-reward", lang=lang, theme=theme, width=width)
-    page.click(".pg-step")
+    step(page)
     for _ in range(2):
         assert measure.axe(page) == []
         page.evaluate("document.querySelector('.pg-all').click()")
@@ -174,11 +190,12 @@ def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme,
             page.select_option(".pg-tales", story["id"])
         else:
             page.click(f'[data-story="{story["id"]}"]')
-        page.click(".pg-step")
+        step(page)
         assert page.evaluate(wide) <= 0, story["id"]
 
 
 PLAYED = "document.querySelector('.pg-parted').innerText"
+RUNS = "parseInt(document.querySelector('.pg-count b').innerText)"
 
 
 def play(page, story: str, bet: str | None = None) -> None:
@@ -239,6 +256,99 @@ def test_the_page_says_what_to_do_first_and_next(opened, lang):
     assert max(place["y"] for place in places) < 500
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 810), (390, 780)])
+def test_question_dials_play_and_curves_are_on_the_first_screen(
+    opened, lang, width, height
+):
+    """The book's bar and heads take what is missing to 900 and 844."""
+    page = opened("#s=a-hole-in-the-reward", lang=lang, width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("document.querySelector('h1').remove()")
+    needed = [".pg-bet", ".pg-differs", ".pg-play", ".pg-big canvas"]
+    big = page.locator(".pg-big canvas")
+    for css in needed if width > 600 else needed[:3]:
+        for box in (x.bounding_box() for x in page.locator(css).all()):
+            assert 0 <= box["y"] and box["y"] + box["height"] <= height, css
+    one, two = (x.bounding_box() for x in big.all())
+    assert one["x"] == two["x"] and one["width"] == two["width"]
+    assert one["width"] > (550 if width > 600 else 350)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_closed_select_shows_its_whole_value(opened, lang, width):
+    page = opened("#s=length-from-nowhere", lang=lang, width=width)
+    page.evaluate("document.querySelector('.pg-all').click()")
+    for side in "AB":
+        turn(page, "loss", side, 8)  # “DPPO probability difference”
+    wrong = """() => [...document.querySelectorAll(".pg-pick")]
+      .filter((e) => e.offsetParent).filter((e) => {
+        const text = e.querySelector("b"), select = e.querySelector("select");
+        const inner = text.getBoundingClientRect(), outer = e.getBoundingClientRect();
+        return text.textContent !== select.selectedOptions[0].text
+          || inner.bottom > outer.bottom + 1 || inner.right > outer.right
+          || text.scrollWidth > text.clientWidth + 1;
+      }).map((e) => e.textContent)"""
+    assert page.evaluate(wrong) == []
+    page.locator("#pg-stage-weight select").first.focus()
+    outline = "getComputedStyle(document.activeElement.parentElement).outlineStyle"
+    page.keyboard.press("Shift")
+    assert page.evaluate(outline) == "solid"
+
+
+KINDS = {  # of the responses of a story, of which the legend tells
+    "length-from-nowhere": {"up", "line"},
+    "a-hole-in-the-reward": {"up", "down", "line"},
+    "a-comfortable-trap": {"up", "alt", "line"},
+    "the-word-that-decides": {"up", "line"},
+}
+
+
+def test_the_legend_tells_of_the_kinds_that_there_are(opened):
+    page = opened()
+    seen = "all => all.filter((e) => e.offsetParent).map((e) => e.dataset.sign)"
+    for story, kinds in KINDS.items():
+        page.click(f'[data-story="{story}"]')
+        assert set(page.eval_on_selector_all("[data-sign]", seen)) == kinds, story
+
+
+def test_runs_that_stay_apart_are_said_to_and_the_place_stands_on_the_axis(opened):
+    page = opened("#s=a-comfortable-trap")
+    page.evaluate(SAID)
+    play(page, "a-comfortable-trap")
+    said = page.inner_text(".pg-parted")
+    assert re.search(r"from \d+ to the end at 200\.$", said) and "199" not in said
+    looks = page.eval_on_selector_all(
+        "[data-look]", "all => all.map((e) => e.innerText)"
+    )
+    assert looks[1] in page.evaluate("said") and looks[2] == "200"
+
+
+# An iteration of this story has 128 samples
+@pytest.mark.parametrize(
+    ("axis", "end", "each"), [("iterations", 60, 1), ("samples", 1500, 128)]
+)
+def test_a_curve_that_is_drawn_along_shows_its_iteration(opened, axis, end, each):
+    page = opened(f"#s=clip-higher&x={axis}")
+    for _ in range(9):
+        step(page)
+    canvas = page.locator('[data-chart="clipped"] canvas')
+    box, place = canvas.bounding_box(), canvas.evaluate("e => e.place")
+    assert place["end"] == end
+    page.mouse.move(box["x"] + 5, box["y"] + 40)
+    page.mouse.down()
+    for want in (5, 3):
+        x = place["left"] + place["W"] * (want * each - 0.2) / end
+        page.mouse.move(box["x"] + x, box["y"] + 40)
+        page.wait_for_timeout(100)
+        assert iterations(page) == want
+    page.mouse.up()
+    page.mouse.move(box["x"] + place["left"] + 1, box["y"] + 40)
+    page.wait_for_timeout(100)
+    assert iterations(page) == 3  # nothing is pressed
+
+
 def test_a_bad_address_falls_back_to_the_story_and_says_so(opened):
     page = opened("#s=clip-higher&A.lr=1e99&B.colour=red&A.epochs=NaN")
     note = page.inner_text(".pg-note")
@@ -281,7 +391,7 @@ def test_a_dial_that_says_nothing_is_dim_and_gives_the_reason(opened):
 def test_a_dial_turned_on_the_way_keeps_what_was_learned(opened):
     page = opened("#s=a-hole-in-the-reward")
     for _ in range(20):
-        page.click(".pg-step")
+        step(page)
     before = page.get_attribute('[data-chart="success"] canvas', "aria-label")
     turn(page, "kl_coef", "A", 4)
     assert iterations(page) == 20
@@ -292,14 +402,14 @@ def test_a_dial_turned_on_the_way_keeps_what_was_learned(opened):
 
 def test_freezing_draws_the_cosines_of_many_batches(opened):
     page = opened("#s=why-a-baseline")
-    page.click(".pg-step")
+    step(page)
     picture = "document.querySelector('[data-chart=cosine] canvas').toDataURL()"
     before = page.evaluate(picture)
     page.click(".pg-freeze")
     frozen = page.evaluate(picture)
     assert frozen != before
     assert iterations(page) == 1
-    page.click(".pg-step")
+    step(page)
     assert page.evaluate(picture) != frozen
 
 
@@ -314,10 +424,11 @@ def test_the_setting_is_shown_as_python(opened):
 
 def test_one_side_alone(opened):
     page = opened("#s=group-size&two=0")
-    page.click(".pg-step")
+    step(page)
     assert not page.is_visible('[data-icicle="B"]')
+    page.click(".pg-all")
     page.check(".pg-two input")
-    page.click(".pg-step")
+    step(page)
     assert page.is_visible('[data-icicle="B"]')
 
 
@@ -420,16 +531,7 @@ def test_what_came_later_than_what_is_looked_at_stands_back(opened):
 @pytest.mark.parametrize(("lang", "press"), [("zh", "按“播放”"), ("en", "press Play")])
 def test_empty_frames_say_what_to_press_and_end_with_the_run(opened, lang, press):
     page = opened("#s=group-size", lang=lang)
-    page.evaluate(
-        """() => {
-          const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
-          window.said = [];
-          pen.fillText = function (text, x, y) {
-            said.push(text);
-            fillText.call(this, text, x, y);
-          };
-        }"""
-    )
+    page.evaluate(SAID)
     page.click(".pg-reset")
     assert page.evaluate("said").count(press) == 2
     right = """canvas => canvas.getContext("2d")
@@ -439,7 +541,7 @@ def test_empty_frames_say_what_to_press_and_end_with_the_run(opened, lang, press
 
 def test_a_response_that_wraps_stays_beside_its_score(opened):
     page = opened("#s=the-word-that-decides")
-    page.click(".pg-step")
+    step(page)
     page.add_style_tag(content=".pg-words { max-width: 4rem }")
     rows = page.evaluate(
         "[...document.querySelectorAll('.pg-row')].map((row) =>"
@@ -454,7 +556,7 @@ def test_a_response_that_wraps_stays_beside_its_score(opened):
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_no_word_of_the_playground_is_cut_on_a_phone(opened, lang):
     page = opened("#s=the-word-that-decides", lang=lang, width=390)
-    page.click(".pg-step")
+    step(page)
     cut = page.eval_on_selector_all(
         ".pg-chip > b, .pg-thread span",
         "all => all.filter((e) => e.scrollWidth > e.clientWidth)"
@@ -462,7 +564,7 @@ def test_no_word_of_the_playground_is_cut_on_a_phone(opened, lang):
     )
     assert cut == []
     page.evaluate(BOXED)
-    page.click(".pg-step")
+    step(page)
     words = page.evaluate("boxed")
     assert words and all(room >= 0 for room in words)
 
@@ -487,7 +589,7 @@ def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_a_phone_shows_one_side_in_the_place_of_the_other(opened, lang):
     page = opened("#s=the-word-that-decides", lang=lang, width=390)
-    page.click(".pg-step")
+    step(page)
     places = {}
     for side, other in ("AB", "BA"):
         page.check(f'[name="pg-sides"][value="{side}"]', force=True)
@@ -517,7 +619,7 @@ def test_a_phone_has_dials_curve_and_transport_on_one_screen(opened):
 
 def test_on_paper_there_are_pictures_and_no_buttons(opened):
     page = opened("#s=group-size", theme="dark")
-    page.click(".pg-step")
+    step(page)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     assert not page.is_visible(".pg-bar") and not page.is_visible(".pg-stories")
@@ -570,14 +672,14 @@ def test_the_slider_shows_every_picture_as_it_was(opened, width):
     for n in range(13):
         if n in (0, 4, 9, 12):
             was.append((n, [drawn(page, x) for x in MAPS], page.evaluate(GROUPS)))
-        page.click(".pg-step")
+        step(page)
     success = page.get_attribute('[data-chart="success"] canvas', "aria-label")
     for n, maps, groups in reversed(was):
         seek(page, n)
         assert iterations(page) == n
         assert [drawn(page, x) for x in MAPS] == maps
         assert page.evaluate(GROUPS) == groups
-    page.click(".pg-step")  # the next one is recorded already
+    step(page)  # the next one is recorded already
     assert iterations(page) == 1
     seek(page, 13)
     assert page.get_attribute('[data-chart="success"] canvas', "aria-label") == success
@@ -588,11 +690,11 @@ def test_the_slider_shows_every_picture_as_it_was(opened, width):
 def test_play_goes_on_from_what_is_looked_at_with_the_same_numbers(opened):
     page = opened("#s=a-hole-in-the-reward")
     for _ in range(6):
-        page.click(".pg-step")
+        step(page)
     end = [drawn(page, x) for x in MAPS]
     seek(page, 2)
     for _ in range(4):
-        page.click(".pg-step")
+        step(page)
     assert iterations(page) == 6 and [drawn(page, x) for x in MAPS] == end
     seek(page, 2)
     turn(page, "kl_coef", "A", 4)  # a dial goes on from the end, not from the past
@@ -603,7 +705,7 @@ def test_a_run_comes_to_rest_where_its_sides_are_apart(opened):
     page = opened("#s=clip-higher")
     play(page, "clip-higher")
     assert 10 < iterations(page) < 30, "A and B have met again at the end"
-    first, last, widest, end = page.eval_on_selector_all(
+    widest, first, last, end = page.eval_on_selector_all(
         "[data-look]", "all => all.map((e) => Number(e.dataset.look))"
     )
     assert (iterations(page), end) == (widest, 60) and first < last
@@ -619,17 +721,44 @@ def test_a_run_comes_to_rest_where_its_sides_are_apart(opened):
 def test_the_bet_comes_before_the_ending_and_is_kept(opened):
     page = opened("#s=the-word-that-decides")
     told = next(x for x in playground.stories() if x["id"] == "the-word-that-decides")
+    page.click('[data-bet="B"]')
+    page.wait_for_function(f"{RUNS} > 3")
+    page.click(".pg-play")  # on the way nothing is told yet, and no other bet is taken
+    assert page.get_attribute('[data-bet="B"]', "aria-pressed") == "true"
+    assert page.locator("[data-bet]:enabled").count() == 0
     assert told["watch"]["en"] not in page.inner_text(".pg-main")
-    assert not page.is_visible(".pg-why") and iterations(page) == 0
+    assert not page.is_visible(".pg-why") and 0 < iterations(page) < 60
     play(page, "the-word-that-decides", "B")
     assert page.inner_text(".pg-watch") == told["watch"]["en"]
-    assert page.is_visible(".pg-why")
-    assert "Right in 1 of 1" in page.inner_text(".pg-bet")
+    page.click(".pg-why")
+    assert told["why"]["en"] in page.inner_text(".pg-reason")
+    verdict = page.inner_text(".pg-bet")
+    assert verdict.startswith("You bet: B. Correct. Mean success: A 0.7")
+    assert "Correct in 1 of 1" in verdict
     play(page, "clip-higher", "A")
-    assert "it is B" in page.inner_text(".pg-bet")
-    assert "Right in 1 of 2" in page.inner_text(".pg-bet")
+    assert not page.is_visible(".pg-reason")
+    assert "Incorrect, it is B." in page.inner_text(".pg-bet")
+    assert "Correct in 1 of 2" in page.inner_text(".pg-bet")
     play(page, "clip-higher", "B")  # only the first bet on a story counts
-    assert "Right in 1 of 2" in page.inner_text(".pg-bet")
+    assert "Correct in 1 of 2" in page.inner_text(".pg-bet")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_question_stays_while_a_run_without_a_bet_plays_and_is_answered(
+    opened, width
+):
+    page = opened("#s=the-word-that-decides", width=width)
+    page.select_option(".pg-speed select", "fast", force=True)
+    bet, curve = (page.locator(css) for css in (".pg-bet", ".pg-big >> nth=0"))
+    before = bet.bounding_box()["height"]
+    page.click(".pg-play")
+    page.wait_for_function(f"{RUNS} > 3")
+    assert bet.bounding_box()["height"] == before
+    assert "which side has more success" in bet.inner_text()
+    place = curve.bounding_box()["y"]
+    page.wait_for_function(PLAYED, timeout=60_000)
+    assert bet.inner_text().startswith("Mean success: A 0.7")
+    assert curve.bounding_box()["y"] == pytest.approx(place, abs=1)
 
 
 def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
@@ -638,7 +767,7 @@ def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
     page.click(".pg-all")
     page.select_option("#pg-task", "trap")
     turn(page, "algorithm", "A", 0)
-    title, text = page.inner_text(".pg-head h2"), page.inner_text(".pg-watch")
+    title, text = page.inner_text(".pg-head h2"), page.inner_text(".pg-given")
     assert title == "Your run" and text.startswith("A REINFORCE · B GRPO\n")
     assert "check check 7" in text and "weather" not in text
     assert not page.is_visible("[data-bet]") and not page.is_visible(".pg-why")
@@ -647,7 +776,7 @@ def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
     assert page.inner_text(".pg-head h2") == "Length from nowhere"
     assert page.is_visible("[data-bet] >> nth=0")
     page = opened("#s=a-hole-in-the-reward&B.kl_coef=0.3", lang="zh")
-    assert "KL 系数 β: A 0 · B 0.3\n" in page.inner_text(".pg-watch")
+    assert "KL 系数 β: A 0 · B 0.3\n" in page.inner_text(".pg-given")
     page = opened("#s=a-hole-in-the-reward&x=samples")  # another axis is no other run
     assert page.inner_text(".pg-head h2") == "A hole in the reward"
 
@@ -655,7 +784,7 @@ def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
 def test_what_is_said_of_a_run_is_of_one_setting_of_each_side(opened):
     page = opened("#s=the-word-that-decides")
     for _ in range(20):
-        page.click(".pg-step")
+        step(page)
     turn(page, "lr", "A", 0)
     page.click(".pg-play")
     page.wait_for_function(PLAYED, timeout=60_000)
@@ -713,10 +842,10 @@ WORDS = """() => {
 def test_a_value_stands_right_of_the_last_iteration_and_inside_its_plot(opened, width):
     page = opened("#s=a-hole-in-the-reward", width=width)
     for _ in range(3):
-        page.click(".pg-step")
+        step(page)
     page.evaluate(WORDS)
     page.evaluate("location.hash = '#s=the-word-that-decides'")
-    page.select_option(".pg-speed select", "fast")
+    page.select_option(".pg-speed select", "fast", force=True)
     page.click(".pg-play")
     page.wait_for_function(PLAYED, timeout=60_000)
     page.evaluate("words.length = 0")
@@ -728,15 +857,28 @@ def test_a_value_stands_right_of_the_last_iteration_and_inside_its_plot(opened, 
         assert x + wide <= room, (name, text)
 
 
-def test_the_link_and_the_picture_stand_beside_play(opened):
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 390, 360])
+def test_what_is_used_most_stands_beside_play_in_one_row(opened, lang, width):
+    page = opened(f"#s={HOLES}", lang=lang, width=width)
+    page.evaluate("document.querySelector('.pg-why').hidden = false")
+    order = [".pg-play", ".pg-link", ".pg-picture", ".pg-why"]
+    order.append(".pg-step" if width > 600 else ".pg-more")
+    boxes = [page.locator(css).bounding_box() for css in order]
+    middle = [box["y"] + box["height"] / 2 for box in boxes]
+    assert max(middle) - min(middle) < 1
+    assert [box["x"] for box in boxes] == sorted(box["x"] for box in boxes)
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= width
+    assert page.locator(".pg-scrub").bounding_box()["width"] > 200
+    page.click(".pg-link")  # what is said then moves nothing
+    page.wait_for_function("document.querySelector('.pg-copied').innerText")
+    assert [page.locator(css).bounding_box() for css in order] == boxes
+
+
+def test_the_picture_holds_both_maps_and_the_curve(opened):
     page = opened("#s=clip-higher")
-    play_, link, picture = (
-        page.locator(css).bounding_box()
-        for css in (".pg-play", ".pg-link", ".pg-picture")
-    )
-    assert 0 < link["y"] - play_["y"] < 60 and link["y"] == picture["y"]
     for _ in range(8):
-        page.click(".pg-step")
+        step(page)
     with page.expect_download() as download:  # a page from a file has no clipboard
         page.click(".pg-picture")
     assert download.value.suggested_filename == "clip-higher.png"
@@ -869,9 +1011,11 @@ def test_a_fooled_checker_and_one_that_survives_look_like_it(opened, theme):
     ends, told = [], []
     for address in (f"#s={HOLES}", f"#s={HOLES}&paint=!0.c0.7!0.77!0.7c!0"):
         page.evaluate("hash => { location.hash = hash }", address)
+        page.wait_for_function("document.querySelector('.pg-why').hidden")
         page.click(".pg-play")
         page.wait_for_function(done, timeout=60_000)
         page.wait_for_function("document.querySelector('.pg-verdict').dataset.how")
+        assert page.is_visible(".pg-why")
         maps = page.locator('[data-icicle="A"]')
         shares = [maps.evaluate(SHARE, name) for name in ("up", "down")]
         ends.append((page.get_attribute(".pg-verdict", "data-how"), shares))
@@ -906,7 +1050,7 @@ def test_a_checker_that_falls_short_is_told_what_people_have(opened, lang):
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_the_sheet_is_readable_and_fits_everywhere(opened, lang, theme, width):
     page = opened(f"#s={HOLES}&paint=72.7!0", lang=lang, theme=theme, width=width)
-    page.click(".pg-step")
+    step(page)
     assert measure.axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
@@ -931,7 +1075,7 @@ def test_the_brush_begins_with_what_the_level_needs_and_play_stays_in_view(opene
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
     page = opened("#s=length-from-nowhere", lang=lang, width=390)
-    assert not page.is_visible(".pg-link") and not page.is_visible(".pg-two")
+    assert page.is_visible(".pg-link") and not page.is_visible(".pg-step")
     page.click('[data-bet="B"]')
     page.wait_for_timeout(100)
     curve, bar = (
@@ -939,7 +1083,7 @@ def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
     )
     assert 0 < curve["y"] and curve["y"] + curve["height"] <= bar["y"]
     page.click(".pg-more")
-    assert page.is_visible(".pg-link") and page.is_visible(".pg-two")
+    assert page.is_visible(".pg-step") and page.is_visible(".pg-speed")
 
 
 def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):

@@ -46,9 +46,11 @@ function parted() {
   const at = (n) => `<button data-look="${n}">${n}</button>`;
   const [a, b] = BOTH.map((side) => show(common(history[side][name].map((line) => line[widest]))));
   const since = start ? filled("since", { n: at(start) }) + gap : ""; // each with one setting
-  box.innerHTML = since + filled(from === undefined ? "never_parted" : "parted", {
+  const how = from === undefined ? "never_parted" : to === end - 1 ? "stay_apart" : "parted";
+  const values = {
     chart: word("chart", name), from: at(from), to: at(to), widest: at(widest), end: at(end), a, b,
-  });
+  };
+  box.innerHTML = since + filled("furthest", values) + gap + filled(how, values);
 }
 
 // ---- the bet ----
@@ -70,18 +72,25 @@ function settleBet() {
 
 const betName = (side) => (side === "same" ? ui("bet_same") : side);
 
-function showBet(wait) {
+// The question stays until the run has come to its end; a bet is placed before it begins.
+function showBet() {
   const box = $(".pg-bet"), chart = word("chart", storyNow().charts[0]);
-  const over = bet && apart;
   if (root.matches(".pg-own")) box.innerHTML = `<button class="pg-back">${ui("back")}</button>`;
-  else if (wait) {
-    const one = (side) => `<button data-bet="${side}">${betName(side)}</button>`;
-    box.innerHTML = `<span>${filled("bet", { chart })}</span> ${each([...BOTH, "same"], one)}`;
-  } else if (over) {
+  else if (!askable()) box.textContent = "";
+  else if (!apart) {
+    const off = bet || iterations || playing ? " disabled" : "";
+    const one = (side) =>
+      `<button data-bet="${side}" aria-pressed="${side === bet}"${off}>${betName(side)}</button>`;
+    const buttons = each([...BOTH, "same"], one);
+    box.innerHTML = `<p>${filled("bet", { chart })}</p><div>${buttons}</div>`;
+  } else {
     const { side, a, b } = higherOf(history, storyNow().charts[0]), all = Object.values(bets());
-    const right = all.filter(Boolean).length;
-    box.textContent = filled(side === bet ? "bet_right" : "bet_wrong", {
-      bet: betName(bet), side: betName(side), chart, a: show(a), b: show(b), right, all: all.length,
-    });
-  } else box.textContent = bet ? filled("bet_on", { bet: betName(bet) }) : "";
+    const told = [filled("averaged", { chart, a: show(a), b: show(b) })];
+    if (bet) {
+      told.unshift(filled("bet_on", { bet: betName(bet) }),
+        filled(side === bet ? "bet_right" : "bet_wrong", { side: betName(side) }));
+      told.push(filled("bets", { right: all.filter(Boolean).length, all: all.length }));
+    }
+    box.textContent = told.join(gap);
+  }
 }

@@ -26,6 +26,7 @@ function surface(canvas) {
   const pen = canvas.getContext("2d");
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, w, h);
+  canvas.place = null;
   return { pen, w, h };
 }
 
@@ -44,15 +45,17 @@ function nice(x) {
 
 // Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
 // and text what the line is called. `look` is the iteration whose values are told, `from`
-// the one from which on the sides are apart, and `empty` what stands where no line is yet.
+// the one from which on the sides are apart, `of` what the x axis counts, and `empty` what
+// stands where no line is yet. The canvas keeps the `place` of its plot.
 // Right of the last iteration there is room for words.
-function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from, empty }, ink) {
+function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, look, from, empty }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
   pen.font = `600 12px ${FONT}`;
   const words = sides.map(({ name, text = name }) => pen.measureText(`${text} −0.00`).width);
   const left = 34, right = Math.max(...words) + 12, top = 8, bottom = 18;
   const W = w - left - right, H = h - top - bottom;
+  canvas.place = { left, W, end };
   let high = max ?? least;
   if (max === undefined)
     for (const y of sides.flatMap(({ lines }) => lines).flat()) if (y > high) high = y;
@@ -83,7 +86,8 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from
   pen.textAlign = "left";
   pen.fillText("0", left, h - 4);
   pen.textAlign = "right";
-  pen.fillText(end.toLocaleString("en").replace(/,/g, "\u202f"), left + W, h - 4);
+  const last = `${W > 150 ? of : ""} ${end.toLocaleString("en").replace(/,/g, "\u202f")}`.trim();
+  pen.fillText(last, left + W, h - 4);
   pen.setLineDash([2, 3]);
   for (const mark of marks) stroke(pen, [[X(mark), top], [X(mark), top + H]]);
   pen.setLineDash([]);
@@ -91,6 +95,9 @@ function curves(canvas, sides, { min = 0, max, least = 0, end, marks, look, from
     pen.strokeStyle = ink.mark;
     pen.lineWidth = 2;
     stroke(pen, [[X(from), top], [X(from), top + H]]);
+    pen.textAlign = "center";
+    const near = X(from) + 30 > left + W - pen.measureText(last).width;
+    if (X(from) > left + 20 && !near) pen.fillText(from, X(from), h - 4);
   }
 
   const ends = [];

@@ -90,7 +90,6 @@ function sync() {
   showStory();
   showDials();
   showSheet();
-  playButton();
   const hash = writeHash(state, storyNow(), ROWS);
   if (location.hash !== hash) window.history.replaceState(null, "", hash);
   if (!$(".pg-code").hidden) code($(".pg-code").dataset.side);
@@ -118,10 +117,11 @@ function plot(name, canvas) {
   }));
   const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
   const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
+  const of = ui(samples ? "samples" : "iteration");
   const from = name === storyNow().charts[0] ? apart?.from : undefined;
   const here = samples ? { marks: [], look: looked() } : { marks, look: looked(), from };
   const empty = storyNow().charts.includes(name) && ui("press");
-  curves(canvas, lines, { ...METRICS[name], end, empty, ...here }, ink);
+  curves(canvas, lines, { ...METRICS[name], of, end, empty, ...here }, ink);
 }
 
 // The iteration that is looked at, if it is not the last.
@@ -144,6 +144,7 @@ function count() {
   scrub.value = at;
   scrub.style.setProperty("--p", at / end);
   scrub.style.setProperty("--q", iterations / end);
+  playButton();
 }
 
 // First the canvases, which ask for their size, then the words, which may change it.
@@ -265,25 +266,28 @@ function watchRun() {
 }
 
 // The first time that a story has come to its end it rests where A and B are
-// furthest apart, if they have met again.
+// furthest apart, if they have met again. What is told then moves no curve.
 function finish() {
+  const curve = $(".pg-big") ?? root, top = () => curve.getBoundingClientRect().top, was = top();
   if (!apart && state.two) {
     apart = partingOf(history, storyNow().charts[0], marks.at(-1));
     at = apart.rest;
     settleBet();
   }
   stop();
+  scrollBy({ top: top() - was, behavior: "instant" });
 }
 
 function stop() {
   playing = false;
   showWatch();
-  playButton();
   draw();
 }
 
-const playButton = () =>
-  ($(".pg-play").textContent = playing ? `❚❚ ${ui("pause")}` : `▶ ${ui("play")}`);
+function playButton() {
+  const does = playing ? "pause" : at < storyNow().iterations ? "play" : "go_on";
+  $(".pg-play").textContent = `${playing ? "❚❚" : "▶"} ${ui(does)}`;
+}
 
 // Four seeds instead of eight where the machine cannot keep up.
 function fewer() {
@@ -329,7 +333,13 @@ function code(side) {
 async function copy(text) {
   let done = true;
   try { await navigator.clipboard.writeText(text); } catch { done = false; }
-  $(".pg-copied").textContent = ui(done ? "copied" : "not_copied");
+  tell(done ? "copied" : "not_copied");
+}
+
+// Beside the buttons, for a while.
+function tell(id) {
+  $(".pg-copied").textContent = ui(id);
+  setTimeout(() => { $(".pg-copied").textContent = ""; }, 6000);
 }
 
 // The maps of both sides over the first large chart, with title and link, to the clipboard;
@@ -347,7 +357,7 @@ async function copyPicture() {
     link.click();
     how = "saved";
   }
-  $(".pg-copied").textContent = ui(how);
+  tell(how);
 }
 
 // A canvas that is on no page, with twice as many pixels.
@@ -390,7 +400,12 @@ function picture() {
 
 const CLICKS = {
   "[data-look]": ({ look: n }) => look(n),
-  "[data-bet]": ({ bet: side }) => { bet = side; play(); watchRun(); },
+  "[data-bet]": ({ bet: side }) => {
+    bet = side;
+    play();
+    $(".pg-play").focus({ preventScroll: true });
+    watchRun();
+  },
   ".pg-back": () => { start(`#s=${state.story}`); $(".pg-play").focus(); },
   "[data-cell]": ({ cell }) => stroked(cell),
   "[data-stroke]": ({ stroke }) =>
@@ -405,10 +420,14 @@ const CLICKS = {
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
   ".pg-close": closeDials,
   ".pg-play": () => (playing ? stop() : (play(), watchRun())),
-  ".pg-step": () => { playing = false; advance(); showWatch(); playButton(); draw(); },
+  ".pg-step": () => { advance(); (at === storyNow().iterations ? finish : stop)(); },
   ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
   ".pg-freeze": () => { freeze(); draw(); },
   ".pg-more": (_, button) => button.setAttribute("aria-expanded", !isOpen(button)),
+  ".pg-why": (_, button) => {
+    reason(!isOpen(button));
+    $(".pg-reason").scrollIntoView({ block: "nearest" });
+  },
   ".pg-link": () => copy(location.href),
   ".pg-picture": copyPicture,
   ".pg-python": ({ side }) => copy(code(side)),
@@ -458,6 +477,15 @@ function closeDials() {
   if (inside) opener.focus();
 }
 
+// A curve shows the iteration that is clicked or drawn to; a finger may still scroll over it.
+function scrubbed({ type, target, offsetX, buttons, movementX, movementY }) {
+  const { place } = target, along = Math.abs(movementX) >= Math.abs(movementY);
+  if (!place || !iterations || !(type === "click" || (buttons & 1 && along))) return;
+  const x = ((offsetX - place.left) / place.W) * place.end, drawn = history.A.drawn[0];
+  const after = drawn.findIndex((n) => n >= x);
+  look(state.axis === "iterations" ? x : after < 0 ? iterations : after);
+}
+
 // Say which response the pointer is on.
 function pointed({ target, offsetX: x, offsetY: y }) {
   const side = target.dataset?.icicle;
@@ -490,6 +518,8 @@ function listen() {
   root.addEventListener("input", changed);
   root.addEventListener("click", clicked);
   root.addEventListener("pointermove", pointed);
+  for (const on of ["click", "pointermove"]) root.addEventListener(on, scrubbed);
+  addEventListener("resize", () => draw());
   root.addEventListener("keydown", pressed);
   document.addEventListener("click", ({ target }) => { // the stories told below
     const story = target.dataset?.playStory;

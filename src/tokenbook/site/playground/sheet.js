@@ -165,6 +165,6 @@ function levelChart(canvas = $("[data-level] canvas")) {
     name: who, text: ui(who), lines: turned(both[who]), at: null,
   }));
   const end = Math.max(levelNow().iterations, iterations);
-  const more = { marks, look: looked(), empty: ui("press") };
+  const more = { of: ui("iteration"), marks, look: looked(), empty: ui("press") };
   curves(canvas, lines, { min: 0, max: 1, end, ...more }, ink);
 }

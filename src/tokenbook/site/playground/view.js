@@ -35,12 +35,11 @@ const option = (value, text) => `<option value="${escaped(value)}">${text}</opti
 function control(name, side) {
   const label = escaped(`${dialName(name)}, ${side}`);
   const at = `data-dial="${name}" data-side="${side}" aria-label="${label}"`;
-  if (name === "algorithm")
-    return `<select ${at}>${each(Object.keys(ROWS), (row) => option(row, row))}</select>`;
-  const { choice, values } = DIALS[name];
-  if (!choice) return `<input type="range" min="0" ${at}><output></output>`;
+  const values = name === "algorithm" ? Object.keys(ROWS) : DIALS[name].values;
+  if (DIALS[name]?.choice === false)
+    return `<input type="range" min="0" ${at}><output></output>`;
   const options = each(values, (value) => option(String(value), valueName(value)));
-  return `<select ${at}>${options}</select>`;
+  return `<span class="pg-pick"><b></b><select ${at}>${options}</select></span>`; // b wraps
 }
 
 const setOf = (name, side, head = "") =>
@@ -59,7 +58,7 @@ function stageBox(stage) {
     <label class="pg-name" for="pg-task">${word("dial", "task")}</label>
     <span class="pg-set pg-wide"><select id="pg-task">${
       each(Object.keys(DATA.tasks), (name) => option(name, word("task", name)))}</select></span>
-    </div>${dialRow("algorithm")}`;
+    </div><label class="pg-two"><input type="checkbox"> ${ui("two")}</label>${dialRow("algorithm")}`;
   const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><b>${word("stage", stage)}</b>${
     each(BOTH, (side) => `<span data-of="${side}">${legend(side)}</span>`)}</div>`;
   const own = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
@@ -92,7 +91,7 @@ const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
 function build() {
   const story = ({ id, title }) => `<li><button data-story="${id}">${title}</button></li>`;
   const tale = ({ id, title }, n, { length }) => option(id, `${n + 1}/${length} ${title}`);
-  const sign = (kind, text) => `<span class="pg-sign ${kind}">${ui(text)}</span>`;
+  const sign = (kind) => `<span class="pg-sign" data-sign="${kind}">${ui(kind)}</span>`;
   const python = (side) =>
     `<button class="pg-python" data-side="${side}">${ui("copy_python")}: ${side}</button>`;
   root.innerHTML = `
@@ -105,7 +104,8 @@ function build() {
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
-    <div><h2></h2><p class="pg-watch"></p><div class="pg-bet"></div></div><div class="pg-differs"></div>
+    <div><h2></h2><p class="pg-given"></p><div class="pg-bet"></div><p class="pg-watch" aria-live="polite"></p></div>
+    <div class="pg-differs"></div>
   </div>
   <div class="pg-thread">
     <ol>${each(STAGES, stageButton)}</ol>
@@ -113,29 +113,26 @@ function build() {
   </div>
   <div class="pg-bar">
     <button class="pg-play"></button>
+    <input type="range" class="pg-scrub" min="0" value="0" aria-label="${ui("scrub")}">
+    <span class="pg-count"><b></b></span>
+    <button class="pg-link">${ui("copy_link")}</button>
+    <button class="pg-picture">${ui("copy_picture")}</button>
+    <button class="pg-why" aria-expanded="false" aria-controls="pg-reason">${ui("why")}</button>
+    <span class="pg-copied" role="status"></span>
+    <button class="pg-more" aria-expanded="false" aria-label="${ui("controls")}">…</button>
     <button class="pg-step">${ui("step")}</button>
     <button class="pg-reset">${ui("reset")}</button>
     <label class="pg-speed"><span>${ui("speed")}</span>
       <select aria-label="${ui("speed")}">${each(Object.keys(SPEEDS), (name) => option(name, ui(name)))}</select></label>
-    <input type="range" class="pg-scrub" min="0" value="0" aria-label="${ui("scrub")}">
-    <span class="pg-count"><span>${ui("iteration")}</span> <b></b></span>
   </div>
-  <div class="pg-send">
-    <button class="pg-more" aria-expanded="false" aria-label="${ui("share")}">…</button>
-    <button class="pg-link">${ui("copy_link")}</button>
-    <button class="pg-picture">${ui("copy_picture")}</button>
-    <span class="pg-copied" role="status"></span>
-    <details class="pg-why"><summary>${ui("why")}</summary><p></p></details>
-    <label class="pg-axis"><span>${ui("axis")}</span>
-      <select>${each(["iterations", "samples"], (name) => option(name, ui(name)))}</select></label>
-    <label class="pg-two"><input type="checkbox"> ${ui("two")}</label>
-  </div>
+  <p class="pg-reason" id="pg-reason" hidden></p>
   <div class="pg-body">
     <div>
       ${sheetBox()}
-      <div class="pg-charts"><p class="pg-do">${ui("parting")}</p><p class="pg-parted"></p>
+      <div class="pg-charts"><p class="pg-do"><span>${ui("parting")}</span> <label class="pg-axis"><span>${ui("axis")}</span>
+        <select aria-label="${ui("axis")}">${each(["iterations", "samples"], (name) => option(name, ui(name)))}</select></label></p>
+        <div class="pg-told"><p class="pg-parted"></p><p class="pg-cap pg-seeds">${ui("seeds")}</p></div>
         <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
-      <p class="pg-cap pg-seeds">${ui("seeds")}</p>
       <div class="pg-share">${each(BOTH, python)}</div>
       <div class="pg-code" hidden><p class="pg-cap"></p><pre tabindex="0"></pre></div>
     </div>
@@ -143,9 +140,9 @@ function build() {
       ${satisfiedBox()}
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
-      <p class="pg-cap"><span class="pg-about"></span>${gap}${ui("icicle_about")}</p>
+      <p class="pg-cap"><span class="pg-about">${ui("icicle_about")}</span></p>
       ${sidesBox()}
-      <p class="pg-cap pg-signs">${sign("up", "right")}${sign("alt", "partly")}${sign("down", "hacked")}${sign("none", "wrong")}</p>
+      <p class="pg-cap pg-signs">${each(["up", "alt", "down", "line"], sign)}</p>
       ${pair((side) => `<canvas class="pg-icicle" role="img" data-icicle="${side}"></canvas>`)}
       <h3>${ui("group")}</h3>
       <p class="pg-cap">${ui("group_about")}</p>
@@ -173,14 +170,29 @@ function ownLine() {
   return same ? `${A.algorithm}${ui("comma")}${dialName(name)}: ${whole}` : whole;
 }
 
-// What to watch tells the ending: it comes after the bet, or with the first iteration.
+// What to watch tells the ending: it comes when a run that can be bet on has ended.
 function showWatch() {
-  const story = storyNow(), own = root.matches(".pg-own"), task = word("about", state.task);
-  const wait = askable() && !bet && !iterations && !playing;
-  const text = story.level ? task + gap + story.watch : own || wait ? task : story.watch;
-  $(".pg-watch").innerHTML = (own ? `<b>${escaped(ownLine())}</b><br>` : "") + escaped(text);
-  $(".pg-why").hidden = own || wait;
-  showBet(wait);
+  const own = root.matches(".pg-own"), told = !own && (!askable() || apart);
+  const { level, iterations: end, watch } = storyNow();
+  $(".pg-given").innerHTML =
+    (own ? `<b>${escaped(ownLine())}</b><br>` : "") + escaped(word("about", state.task));
+  $(".pg-watch").textContent = told ? watch : "";
+  $(".pg-why").hidden = !told || (level && iterations < end);
+  if ($(".pg-why").hidden) reason(false);
+  showBet();
+}
+
+// The reason of what a story shows, if it is wanted.
+function reason(wanted) {
+  $(".pg-reason").hidden = !wanted;
+  $(".pg-why").setAttribute("aria-expanded", wanted);
+}
+
+// Which kinds of responses there are.
+function showSigns() {
+  const { tree } = runs.A[0], q = state.prompt, earns = earned(tree, q), there = new Set();
+  tree.child.forEach((next, k) => next === CLOSED && there.add(kindOf(tree, q, k, earns)));
+  for (const sign of $$("[data-sign]")) sign.hidden = !there.has(sign.dataset.sign);
 }
 
 // The dials in which the sides differ, as far as they say something.
@@ -216,7 +228,7 @@ function showStory() {
   root.classList.toggle("pg-own", own);
   $(".pg-head h2").textContent = own ? ui("own") : story.title;
   showWatch();
-  $(".pg-why p").innerHTML =
+  $(".pg-reason").innerHTML =
     `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
   for (const figure of $$("[data-chart]")) {
     const place = story.charts.indexOf(figure.dataset.chart);
@@ -229,7 +241,7 @@ function showStory() {
     button.dataset.prompt = q;
     button.setAttribute("aria-pressed", q === state.prompt);
   });
-  $(".pg-about").textContent = word("about", state.task);
+  showSigns();
 }
 
 function showDials() {
@@ -264,7 +276,11 @@ function showDials() {
 
 function showValue(control) {
   const { dial: name, side } = control.dataset, value = state.set[side][name];
-  if (control.type !== "range") { control.value = String(value); return; }
+  if (control.type !== "range") {
+    control.value = String(value);
+    control.previousElementSibling.textContent = valueName(value);
+    return;
+  }
   const values = steps(name, side);
   control.max = values.length - 1;
   control.value = values.indexOf(value);
