@@ -5,7 +5,7 @@ from torch import tensor
 
 ARROW = "credit"
 SHOWN = (
-    "00_grpo_in_forty_lines.ipynb#without-the-mean-a-shifted-reward-can-stop-learning"
+    "00_grpo_in_forty_lines.ipynb#without-the-mean-what-if-zero-lies-elsewhere"
 )
 SPEAKS_OF = {"advantage": "grouped"}
 WORDS = {
