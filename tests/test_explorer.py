@@ -23,6 +23,7 @@ from tokenbook.explorer import (
     chip,
     h,
     html,
+    legend,
     load,
     number,
     scene,
@@ -577,6 +578,27 @@ def test_a_strip_that_wraps_continues_where_its_response_began():
     assert re.search(r'ex-asked">.*>a<.*>[?]<.*ex-said".*>b<.*>c<', said)
     assert "ex-said" not in html(strip(*map(chip, "bc")))
     assert "ex-said" not in html(strip(chip("a", who="prompt")))
+
+
+def test_a_line_of_tokens_breaks_after_a_try():
+    def pieces(asked, said):
+        asked = [chip(x, who="prompt") for x in asked]
+        drawn = strip(*asked, *map(chip, said), tries=True)
+        return [
+            "".join(words_of(part)).replace(" ", "")
+            for part in drawn.iter()
+            if is_a(part, "ex-try")
+        ]
+
+    assert pieces("", "1+2✗1-2✗3=3✓$") == ["1+2✗", "1−2✗", "3=3✓$"]
+    assert pieces("", "1+2✗$") == []  # the end is no try of its own
+    assert pieces("4=?1+3✗2+2✗", "4✓$") == ["4=?", "1+3✗", "2+2✗"]
+    assert "ex-try" not in html(strip(*map(chip, "1✗2✗34")))
+
+
+def test_a_legend_keeps_room_for_what_a_state_does_not_have():
+    keys = legend(("up", "good"), ("down", "bad", False), ("off", "none", True))
+    assert [is_a(key, "absent") for key in keys] == [False, True, False]
 
 
 def test_the_sign_for_a_blank_looks_like_what_is_to_be_typed():

@@ -70,7 +70,7 @@ def test_an_unknown_figure_is_named_with_those_there_are():
 @pytest.fixture
 def plot():
     fig, ax = canvas()
-    ax.plot([0, 1, 2], [0, 1 / 3, 1], "o-", color=COLORS["green"])
+    ax.plot([0, 1, 2], [0, 1 / 3, 1], "o-", color=COLORS["blue"])
     ax.set(xlabel="t", ylabel="$A_t$")
     return show(fig)
 
@@ -91,7 +91,7 @@ def test_an_inlined_plot_follows_the_theme_and_keeps_to_itself(plot):
         '<div class="fig" role="img" aria-label="a &quot;line&quot; &amp; dots" '
         'style="--wide:270"><svg'
     )
-    assert "var(--fig-green)" in html
+    assert "var(--fig-blue)" in html
     assert not re.search(r"#[0-9a-f]{6}|<style|font-family|xlink", html)
     other = inline_svg(svg, "", "fig-2")
     ids = re.findall(r' id="([^"]*)"', html)
@@ -164,15 +164,18 @@ def test_names_at_the_ends_stand_in_their_order_and_apart():
 def test_a_dumbbell_leads_from_the_first_value_of_a_seed_to_its_last():
     _, ax = canvas()
     rows = {"up": np.array([[0.1, 0.2], [0.9, 0.8]]), "down": np.array([[0.5], [0.4]])}
-    dumbbells(ax, rows, {"down": "vermilion"})
+    dumbbells(ax, rows)
     named = [(text.get_text(), text.xy[1]) for text in ax.texts]
-    assert named == [("down", 0.5), ("up", 1.5), ("0.4", 0.5), ("0.85", 1.5)]
+    assert named == [("down", 0.5), ("up", 1.5), ("0.40", 0.5), ("0.85", 1.5)]
     bars = [line for line in ax.lines if line.get_marker() == "None"]
     seen = {tuple(line.get_xdata()): line for line in bars}
     assert set(seen) == {(0.1, 0.9), (0.2, 0.8), (0.5, 0.4)}
     high = {ends: line.get_ydata()[0] for ends, line in seen.items()}
     assert high[0.1, 0.9] > high[0.2, 0.8] > high[0.5, 0.4]  # rows and seeds in order
-    assert seen[0.5, 0.4].get_color() == COLORS["vermilion"]
+    hues = {ends: line.get_color() for ends, line in seen.items()}
+    assert hues[0.5, 0.4] == COLORS["vermilion"]
+    assert hues[0.1, 0.9] == hues[0.2, 0.8] == COLORS["blue"]
+    assert 1.5 > high[0.1, 0.9] + 15 / (72 * 1.83 / 2)  # points below the row's name
 
 
 def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values():
@@ -181,16 +184,19 @@ def test_a_bar_across_the_row_of_a_dumbbell_marks_the_median_of_the_last_values(
         "odd": np.array([[0.1, 0.1, 0.1], [0.9, 0.2, 0.3]]),
         "one lost": np.array([[0.6, np.nan, 0.6], [0.4, np.nan, 0.5]]),
     }
-    dumbbells(ax, rows, {"one lost": "vermilion"}, ends=("early", "late"))
+    dumbbells(ax, rows, {"one lost": "grey"}, ends=("early", "late"))
     bars = [bar for marks in ax.collections for bar in marks.get_segments()]
     low, high = sorted(bars, key=lambda bar: bar[0, 1])  # the first row is on top
     assert high[:, 0] == pytest.approx([0.3, 0.3])
     assert low[:, 0] == pytest.approx([0.45, 0.45])
     for y, bar in enumerate((low, high)):
-        assert bar[:, 1] == pytest.approx([y - 0.46, y + 0.18])
-    looks = [marks.get_edgecolor()[0, :3] for marks in ax.collections]
-    for look, name in zip(looks, ("vermilion", "ink"), strict=True):
-        assert look == pytest.approx(to_rgb(COLORS[name]))
+        seeds = [x.get_ydata()[0] for x in ax.lines if abs(x.get_ydata()[0] - y) < 0.5]
+        assert bar[0, 1] < min(seeds) and max(seeds) < bar[1, 1] < y + 0.5
+    assert {x.get_color() for x in ax.lines if x.get_ydata()[0] < 0.5} == {
+        COLORS["grey"]
+    }
+    for marks in ax.collections:
+        assert marks.get_edgecolor()[0, :3] == pytest.approx(to_rgb(COLORS["ink"]))
     (panel,) = panels_of(fig)
     assert re.findall(r">(early|late|median)<", panel) == ["early", "late", "median"]
 

@@ -235,15 +235,21 @@ class Painter:
         tokens = [token for token in element.iter() if is_a(token, "ex-chip")]
         captions = any(len(token) > 1 for token in tokens)
         line = up + 1.7 * size + (18 if captions else 0) + down
+        wide = {}
         for token in tokens:
-            if len(element) == 2 and token is element[1][0] and x < left + width / 2:
-                width, left = left + width - x, x  # where the response begins
             words = [len(words_of(part)) * LETTER for part in token]
-            w = max(26, words[0] * size + 12, *(n * 9.5 for n in words[1:]))
-            if x + w > left + width:
+            wide[token] = max(26, words[0] * size + 12, *(n * 9.5 for n in words[1:]))
+        whole = {part[0]: part for part in element.iter() if is_a(part, "ex-try")}
+        said = [part[0] for part in element.iter() if is_a(part, "ex-said")]
+        said = [part[0] if is_a(part, "ex-try") else part for part in said]
+        for token in tokens:
+            if token in said and x < left + width / 2:
+                width, left = left + width - x, x  # where the response begins
+            room = sum(wide[part] + 4 for part in whole.get(token, [token])) - 4
+            if x + min(room, width) > left + width:
                 x, y = left, y + line
-            self.chip(token, x, y, w, up, down, size)
-            x += w + 4
+            self.chip(token, x, y, wide[token], up, down, size)
+            x += wide[token] + 4
         return y + line + 2
 
     def row(self, element, x, y, width) -> float:
@@ -518,6 +524,8 @@ class Painter:
         """What the marks mean."""
         left, middle = x, y + 9
         for item in element:
+            if is_a(item, "absent"):
+                continue
             words, mark = words_of(item), 19 * bool(len(item))
             own = mark + LETTER * 10.5 * len(words) + 13
             if x + own > left + width and x > left:

@@ -6,7 +6,7 @@ look on a page, `paint` in a picture. A `look` is a role of the colour contract:
 """
 
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from xml.etree.ElementTree import Element
 
 from tokenbook.explorer.tree import h, minus, short, subscripts
@@ -67,7 +67,7 @@ def shade(credit: float, largest: float = 1.0) -> float:
     return -size if credit < 0 else size
 
 
-def strip(*chips: Element, ways: str = "updown") -> Element:
+def strip(*chips: Element, ways: str = "updown", tries: bool = False) -> Element:
     """Tokens one after another 词元条; the line breaks where the page ends.
 
     A response that follows a prompt continues where it began, never under the prompt.
@@ -75,15 +75,29 @@ def strip(*chips: Element, ways: str = "updown") -> Element:
     Args:
         chips: what `chip` returns.
         ways: where bars go, for which room is kept: "updown", "up", "down" or "".
+        tries: break lines after a ✗, so that a try stays in one piece where it can;
+            for chips whose words are the same in every state.
     """
     asked = [*takewhile(lambda c: "prompt" in c.get("class", "").split(), chips)]
     said = chips[len(asked) :]
+    parts = [_tries(part) if tries else part for part in (asked, said)]
     if asked and said:
         chips = (
-            h("span", *asked, cls="ex-asked"),
-            h("span", *said, cls="ex-said", style=f"--n:{len(said)}"),
+            h("span", *parts[0], cls="ex-asked"),
+            h("span", *parts[1], cls="ex-said", style=f"--n:{len(said)}"),
         )
+    else:
+        chips = [*parts[0], *parts[1]]
     return h("div", *chips, cls=f"ex-strip {ways or 'flat'}")
+
+
+def _tries(chips: Sequence[Element]) -> Sequence[Element]:
+    """Tokens by tries: each ends with its ✗, a prompt with its ?, and $ is no try."""
+    ends = [k + 1 for k, c in enumerate(chips[:-2]) if c[0].text in ("✗", "?")]
+    if not ends:
+        return chips
+    cuts = pairwise([0, *ends, len(chips)])
+    return [h("span", *chips[a:b], cls="ex-try") for a, b in cuts]
 
 
 def row(
@@ -236,19 +250,25 @@ def caption(words: str) -> Element:
     return h("p", words, cls="ex-caption")
 
 
-def legend(*keys: tuple[str, str]) -> Element:
+def legend(*keys: tuple) -> Element:
     """What the marks mean 图例: ``legend(("up", "credit > 0"), ("off", "none"))``.
 
     Args:
         keys: pairs of a look and its words. A look is a role of the colours, with
             "line" or "dot" for another shape: "up dot", "old line"; "bar" is a push;
-            "" is for words without a mark.
+            "" is for words without a mark. A third entry says whether this state has
+            any: ``("off", "none", any(dead))``.
     """
     return h(
         "p",
         *(
-            h("span", h("i", cls=f"ex-key {look}") if look else None, words)
-            for look, words in keys
+            h(
+                "span",
+                h("i", cls=f"ex-key {look}") if look else None,
+                words,
+                cls="" if all(there) else "absent",
+            )
+            for look, words, *there in keys
         ),
         cls="ex-legend",
     )

@@ -176,7 +176,8 @@ class Plot:
             style = f"left:{short(100 * self.fx(x), 1)}%"
             style += f";top:{short(100 * tops[order.index(k)], 1)}%"
             drawn = subscripts(minus(words))
-            self._html("span", f"words left {look}", style, True, *drawn)
+            led = " led" * bool(lead)
+            self._html("span", f"words left {look}{led}", style, True, *drawn)
             if lead:
                 way = [(lead, ends[k][0]), (x, self.y[0])]
                 (a, b), (c, _) = ((self.fx(u), self.fy(v)) for u, v in way)

@@ -116,7 +116,8 @@ class Strip:
             )
             for k, word in enumerate(self.words)
         ]
-        drawn = strip(*chips, ways="up" * (max(push) > 0) + "down" * (min(push) < 0))
+        ways = "up" * (max(push) > 0) + "down" * (min(push) < 0)
+        drawn = strip(*chips, ways=ways, tries=True)
         if not label:
             return drawn
         each = number(*earned, sign=True) if self.credit and len(earned) == 1 else ""

@@ -5,6 +5,8 @@ from matplotlib.axes import Axes
 
 from tokenbook.figures._style import COLORS
 
+NAME, FOOT = 17, 6  # points of a row above its first seed, and below its last
+
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """Rows with a name each 行名, the first on top, at the heights n - 1, ..., 0.
@@ -39,41 +41,45 @@ def dumbbells(
 ) -> None:
     """A row for each name 哑铃图: each seed from its first value to its last.
 
-    First values are hollow and last ones filled. A bar across the seeds marks the
-    median of the last, which is written at the end of the row.
+    First values are hollow and last ones filled; a seed that rises is in the colour of
+    up, one that falls in that of down. A bar across the seeds marks the median of the
+    last, which is written at the end of the row.
 
     Args:
         ax: the panel.
         rows: for each name the values of all seeds, `[2, seeds]`: first and last. A
             seed that is NaN has no line, and the median is that of the others.
-        hues: a key of `COLORS` for a row that says up or down; in others the seeds are
-            grey and the median is in ink.
+        hues: a key of `COLORS` for a row whose colour says something else.
         ends: what the two values are called: a pair above the panel says it, for which
             ``canvas(top=0.47)`` has room under a title.
     """
     name_rows(ax, [*rows])
+    tall = 72 / ax.figure.dpi * ax.get_window_extent().height / len(rows)
+    head, foot = 0.5 - NAME / tall, -0.5 + FOOT / tall
     for y, name in enumerate([*rows][::-1]):
         hue = (hues or {}).get(name)
-        color, strong = COLORS[hue or "grey"], COLORS[hue or "ink"]
         first, last = rows[name]
         middle = np.nanmedian(last)
         many = len(first) > 1
-        places = np.linspace(y + 0.08, y - 0.36, len(first)) if many else [y - 0.2]
-        ax.plot([first, last], [places, places], color=color, lw=0.8)
-        # the first is larger, so that it is seen round the last
-        ax.plot(first, places, "o", ms=4.6, mfc="white", color=color)
-        ax.plot(last, places, "o", ms=3.4, color=color)
+        places = np.linspace(head, foot, len(first)) if many else [(head + foot) / 2]
+        for start, end, at in zip(first, last, y + np.array(places), strict=True):
+            sign = ("grey", "blue", "vermilion")[int(end > start) - int(end < start)]
+            color = COLORS[hue or sign]
+            ax.plot([start, end], [at, at], color=color, lw=1.2)
+            # the first is larger, so that it is seen round the last
+            ax.plot(start, at, "o", ms=4.6, mfc="white", color=color)
+            ax.plot(end, at, "o", ms=3.4, color=color)
         if many:  # of one, the filled dot says it
-            ax.vlines(middle, y - 0.46, y + 0.18, color=strong, lw=2, zorder=1)
+            bar = y + foot - 4 / tall, y + head + 4 / tall
+            ax.vlines(middle, *bar, color=COLORS["ink"], lw=2, zorder=1)
         ax.annotate(
-            f"{middle:.2g}",
+            f"{middle:#.2g}".rstrip("."),
             (1, y + 0.5),
             (-2, -7),
             xycoords=ax.get_yaxis_transform(),
             textcoords="offset points",
             ha="right",
             va="center",
-            color=strong,
         )
     if ends:
         _name_pair(ax, *ends, several=many)

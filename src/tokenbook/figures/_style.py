@@ -15,19 +15,22 @@ from matplotlib import cycler, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tokenbook.explorer.colors import mix, palette
+
+_ROLES = palette()
 COLORS = {
-    "blue": "#0072b2",
-    "vermilion": "#d55e00",
-    "green": "#009e73",
-    "purple": "#cc79a7",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "ink": "#222222",
-    "grey": "#6b6b6b",
-    "light": "#d0d0d0",
+    "blue": _ROLES["up"],
+    "vermilion": _ROLES["down"],
+    "purple": _ROLES["alt"],
+    "orange": _ROLES["mark"],
+    "sky": mix(_ROLES["up"], _ROLES["paper"], 0.45),
+    "ink": _ROLES["ink"],
+    "grey": _ROLES["muted"],
+    "light": _ROLES["line"],
 }
-"""The palette by name (Okabe and Ito, and three greys). On a page each is the CSS
-variable ``--fig-NAME`` of ``static/figures.css``, so dark mode has its own values."""
+"""The colour contract by the names of its hues: blue is up and right, vermilion down
+and wrong, purple a third line, orange "look here", sky a pale blue. On a page each is
+``--fig-NAME`` of ``static/figures.css``, so dark mode has its own values."""
 
 LEVELS = (
     {"color": COLORS["grey"], "ls": ":"},
@@ -210,7 +213,8 @@ def draw_png(fig: Figure, colors: int = 32) -> bytes:
     out = io.BytesIO()
     with rc_context(RC):
         fig.savefig(out, format="png", facecolor="white", dpi=100)
-    image = Image.open(out).convert("RGB").quantize(colors)
+    few = Image.Quantize.MAXCOVERAGE  # rare hues, such as a dot, keep their own
+    image = Image.open(out).convert("RGB").quantize(colors, few)
     out = io.BytesIO()
     image.save(out, format="PNG", optimize=True)
     return out.getvalue()

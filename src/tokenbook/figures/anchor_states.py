@@ -70,7 +70,7 @@ def credits(last, omega):
 def draw(L, level, at, won):
     level, at, won = round(level), round(at), round(won)
     found, given = turns(won), credits(won, level)
-    plot = Plot(x=(0, LAST + 0.34), y=(0, 8.6), axes=False, height=330)
+    plot = Plot(x=(0, LAST + 0.34), y=(0, 8.6), axes=False, height=390)
     rows = {i: len(ORDER) - 1 - n for n, i in enumerate(ORDER)}
     for k in range(len(LEFT)):
         words = L(f"第 {k + 1} 轮", f"turn {k + 1}")

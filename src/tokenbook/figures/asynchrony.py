@@ -154,6 +154,8 @@ def draw(L, limit, longest, swap):
         plot.area(start, min(end, END) - 0.06, -1.85, -1.05, "sel edged", show=there)
         points = [(min(end, END), -1.05), (min(end, END), LANES)]
         plot.line(points, "dashed sel", show=end in swaps)
+    shown = [r for r in responses if r.start < END]
+    ages = {max(r.ages, default=0) for r in shown if r.used is not None}
     busy, trained, mean, oldest = summary(limit, longest, swap)
     working = L("的时间在忙", "busy")
     return scene(
@@ -161,12 +163,10 @@ def draw(L, limit, longest, swap):
             plot,
             legend(
                 (TONES[0], L("用到时陈旧度 0", "staleness 0")),
-                (TONES[1], "1"),
-                (TONES[2], "2"),
-                (TONES[3], "3"),
+                *((TONES[age], str(age), age in ages) for age in (1, 2, 3)),
                 ("unused", L("还没有用到", "not used yet")),
                 ("sel edged", L("一次更新", "an update")),
-                ("sel dashed line", L("中途换权重", "new weights")),
+                ("sel dashed line", L("中途换权重", "new weights"), bool(swaps)),
             ),
         ),
         tiles=[

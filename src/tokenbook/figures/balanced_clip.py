@@ -187,7 +187,7 @@ def draw(L, rule, positive, spread):
         ),
         legend(
             ("ink line", L("走过的", "walked")),
-            ("old line", L("没有走到的", "not reached")),
+            ("old line", L("没有走到的", "not reached"), stop < last),
         ),
         tiles=[
             tile(L("下界", "lower bound"), number(low)),

@@ -162,8 +162,8 @@ def draw(L, n, shift, start):
         plot,
         legend(
             ("up", L("大致方向对", "roughly right")),
-            ("down", L("方向相反", "points away")),
-            ("off", L("没有梯度", "no gradient")),
+            ("down", L("方向相反", "points away"), wrong > 0),
+            ("off", L("没有梯度", "no gradient"), len(found) < BATCHES),
         ),
         tiles=[
             tile(

@@ -181,10 +181,8 @@ def draw(L, place):
         one = L("其中一个参数", "of it, one weight")
     keys = legend(
         ("sel line", L("这里交出的", "handed over here")),
-        ("wash", L("这时还没有算", "not computed yet")),
+        ("wash", L("这时还没有算", "not computed yet"), place < TRAIN),
     )
-    if place >= TRAIN:
-        keys[1].set("hidden", "hidden")
     count = WEIGHTS if place in (TRAIN, SYNC) else RESPONSES
     check = (
         (

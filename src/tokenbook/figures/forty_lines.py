@@ -93,9 +93,9 @@ def draw(L, iteration):
                 ),
                 *rows,
                 legend(
-                    ("up chip", L("概率要升高", "probability goes up")),
-                    ("down chip", L("概率要降低", "goes down")),
-                    ("off", L("没有梯度", "no gradient")),
+                    ("up chip", L("概率要升高", "probability goes up"), not dead),
+                    ("down chip", L("概率要降低", "goes down"), not dead),
+                    ("off", L("没有梯度", "no gradient"), dead),
                 ),
             ),
             curve,

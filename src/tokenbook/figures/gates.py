@@ -136,6 +136,7 @@ def draw(L, rho, chance):
             (
                 "old pale",
                 L("概率超过 1（常见词元）", "beyond probability 1 (frequent)"),
+                1 / chance < RIGHT,
             ),
         ),
         caption(

@@ -141,12 +141,15 @@ def draw(L, right, others, drift):
         ways = {"REINFORCE": "up", "PPO": "fine"}.get(name, "")
         learning = L("在学", "learning")
         drawn.append(row(name, chips, end, sub=sub, end_sub=learning, look=ways))
+    given = [c for credits, _ in numbers for c in credits]
+    up, down = max(given) > 0, min(given) < 0
+    dead = any(abs(p) < 1e-9 for _, pushes in numbers for p in pushes)
     drawn.append(
         legend(
-            ("up chip", L("功劳为正", "credit > 0")),
-            ("down chip", L("功劳为负", "credit < 0")),
-            ("off", L("没有梯度", "no gradient")),
+            ("up chip", L("功劳为正", "credit > 0"), up),
+            ("down chip", L("功劳为负", "credit < 0"), down),
             ("old bar", L("柱：推力，每行自己的刻度", "bar: push, own scale per row")),
+            ("off", L("没有梯度", "no gradient"), dead),
         )
     )
     return scene(*drawn, says=moral(L, right, others, numbers))

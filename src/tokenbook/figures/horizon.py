@@ -8,6 +8,7 @@ LENGTHS = [1, 3, 10, 30, 100, 300, 1000, 3000]
 RATIOS = [1.0001, 1.0003, 1.001, 1.003, 1.01, 1.03, 1.1, 1.2]
 CLIP = 1.2  # of a token; the same limit is drawn for the whole response
 FAR = 1e5  # the largest ratio of a whole response that is drawn
+TICKS = {1: "1", 10: "10", 100: "100", 1000: "1000", 1e4: "10⁴", 1e5: "10⁵"}
 CURVE = [10 ** (k / 20) for k in range(101)]  # 1 to FAR
 
 
@@ -39,8 +40,8 @@ def draw(L, T, rho):
         y=(0.7, FAR),
         x_name=L("整条回答的比率 ρ^T", "ratio of the whole response, ρ^T"),
         y_name=L("成功率变成几倍", "factor of the success rate"),
-        x_ticks={10**k: f"{10**k:g}" for k in range(5)} | {FAR: "100000"},
-        y_ticks={10**k: f"{10**k:g}" for k in range(5)} | {FAR: "100000"},
+        x_ticks=TICKS,
+        y_ticks=TICKS,
         log="xy",
         height=260,
     )

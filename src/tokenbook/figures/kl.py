@@ -10,7 +10,6 @@ from tokenbook.explorer import (
     Plot,
     Preset,
     caption,
-    legend,
     number,
     scene,
     side,
@@ -92,7 +91,7 @@ def at(p, q):
 def draw(L, p, q):
     gaps, dots, slopes = at(p, q)
     left = Plot(
-        x=(DEEPEST, HIGHEST),
+        x=(DEEPEST, HIGHEST + 0.7),  # room for the names of the lines
         y=(-3, TALLEST),
         x_name=L("对数比 d", "log-ratio d"),
         y_name=L("估计的值", "value"),
@@ -103,7 +102,7 @@ def draw(L, p, q):
     left.rule(y=0)
     left.rule(x=0, look="dashed")
     right = Plot(
-        x=(0, 1),
+        x=(0, 1.07),
         y=(-1.25, 1.25),
         x_name=L("策略给第一个词元的概率", "policy's probability of the first token"),
         y_name=L("期望梯度", "mean gradient"),
@@ -123,6 +122,13 @@ def draw(L, p, q):
             )
             left.dot(*inside, look)
         right.dot(p, slopes[name], look)
+    names = zip(("k₁", "k₂", "k₃"), SHOWN.items(), strict=True)
+    ends = [
+        (values_of(key)[-1][1], slopes_of(q, key)[-1][1], name, look)
+        for name, (key, look) in names
+    ]
+    left.names(HIGHEST + 0.15, [(min(y, TALLEST), *rest) for y, _, *rest in ends])
+    right.names(CHANCES[-1] + 0.02, [(y, *rest) for _, y, *rest in ends])
     right.drag(x=("p", CHANCES))
     right.grip((p, -1.25), x=("p", CHANCES))
     return scene(
@@ -136,7 +142,6 @@ def draw(L, p, q):
                 right,
             ),
         ),
-        legend(("old", "k₁"), ("ink", "k₂"), ("alt", "k₃")),
         tiles=[
             tile(
                 L("反向 KL", "reverse KL"),

@@ -156,7 +156,7 @@ def draw(L, networks, size, devices, stage):
                     ("alt", L("梯度", "gradients")),
                     ("old", L("优化器状态", "optimizer states")),
                     ("up", L("合计放得下", "the sum fits")),
-                    ("down", L("放不下的", "too much")),
+                    ("down", L("放不下的", "too much"), over),
                 ),
             ),
             stack(

@@ -403,6 +403,8 @@ def draw(L, station, right, updates):
     )
     total = sum(len(one.push) for one in now)
     learning = sum(one.kept * (len(one.dead) - sum(one.dead)) for one in now)
+    given = [c for one in now for c in one.credit]
+    up, down = max(given) > 0, min(given) < 0
     route = f"{before} → {name}" if before else name
     told = says(L, name)
     if not learning and right in (0, COUNT):
@@ -415,11 +417,11 @@ def draw(L, station, right, updates):
         h("div", thread, cls="ex-descent"),
         side(*blocks),
         legend(
-            ("up chip", L("优势为正", "advantage > 0")),
-            ("down chip", L("优势为负", "advantage < 0")),
-            ("off", L("没有梯度", "no gradient")),
+            ("up chip", L("优势为正", "advantage > 0"), up),
+            ("down chip", L("优势为负", "advantage < 0"), down),
             ("old bar", L("柱：推力，同一刻度", "bar: push, one scale")),
-            ("sel line", L("和上一站不同", "changed from the station before")),
+            ("off", L("没有梯度", "no gradient"), any(any(x.dead) for x in now)),
+            ("sel line", L("和上一站不同", "changed from the station before"), before),
         ),
         tiles=[
             tile(L("有梯度的词元", "tokens with a gradient"), f"{learning} / {total}"),

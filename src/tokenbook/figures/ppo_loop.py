@@ -282,15 +282,12 @@ def draw(L, step):
     ][step]
     epoch, part = divmod(update - 1, STEPS // EPOCHS)
     keys = legend(
-        ("up chip", "A > 0"),
-        ("down chip", "A < 0"),
-        ("off", L("没有梯度", "no gradient")),
-        ("wash", L("不在这个小批里", "not used")),
-        ("old", L("柱越高，写它的概率越大", "taller: a more probable token")),
+        ("up chip", "A > 0", not fresh),
+        ("down chip", "A < 0", not fresh),
+        ("off", L("没有梯度", "no gradient"), bool(update)),
+        ("wash", L("不在这个小批里", "not used"), bool(update)),
+        ("old", L("柱越高，写它的概率越大", "taller: a more probable token"), fresh),
     )
-    for key, used in zip(keys, (*[not fresh] * 2, *[update] * 2, fresh), strict=True):
-        if not used:
-            key.set("hidden", "hidden")
     return scene(
         path(L, step, update),
         caption(shown[step]),

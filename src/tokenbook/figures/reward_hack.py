@@ -72,10 +72,11 @@ def responses(run, moment):
 
 def draw(L, run, moment):
     paid, _ = RUNS[run]
-    rows = []
+    rows, rights = [], []
     for prompt, text in responses(run, moment):
         found = tries(prompt, text)
         right = VERDICTS["outcome"](prompt, text)
+        rights.append(bool(right))
         chips = []
         for k in range(TRIES):
             one = found[k] if k < len(found) else None
@@ -123,8 +124,8 @@ def draw(L, run, moment):
                 ),
                 *rows,
                 legend(
-                    ("up chip", L("真的对", "really right")),
-                    ("down chip", L("其实错了", "really wrong")),
+                    ("up chip", L("真的对", "really right"), any(rights)),
+                    ("down chip", L("其实错了", "really wrong"), not all(rights)),
                 ),
             ),
             stack(

@@ -120,13 +120,13 @@ def draw(L, reward, t, eta):
                 f"A real response to {PROMPT} Number: probability; bar: push",
             )
         ),
-        strip(*chips),
+        strip(*chips, tries=True),
         plot,
         legend(
             ("old", L("现在", "now")),
-            ("up", L("一步之后：升", "after a step: up")),
-            ("down", L("降", "down")),
-            ("off", L("没有梯度", "no gradient")),
+            ("up", L("一步之后：升", "after a step: up"), reward != 0),
+            ("down", L("降", "down"), reward != 0),
+            ("off", L("没有梯度", "no gradient"), reward == 0),
         ),
         tiles=[
             tile(

@@ -116,9 +116,8 @@ def draw(L, gap, odd, advantage, clip):
         ),
         "CISPO": L("各看各的 ρ，封顶 5", "own ρ, at most 5"),
     }
-    for (name, sub), weight in zip(
-        does.items(), weights(gap, odd, advantage, clip), strict=True
-    ):
+    found = weights(gap, odd, advantage, clip)
+    for (name, sub), weight in zip(does.items(), found, strict=True):
         cells = [
             chip(
                 brief(w) if w else "0",
@@ -140,10 +139,10 @@ def draw(L, gap, odd, advantage, clip):
             )
         )
     keys = legend(
-        ("sel line", L("异常的词元", "odd token")),
-        ("off", L("没有梯度", "no gradient")),
         (f"{look} bar", L("推力：权重 × A", "push: weight × A")),
         ("", L("格子里的数：权重", "number: weight")),
+        ("sel line", L("异常的词元", "odd token"), odd > 0),
+        ("off", L("没有梯度", "no gradient"), not all(map(all, found))),
     )
     return scene(*drawn, keys)
 

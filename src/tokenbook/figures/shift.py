@@ -70,6 +70,7 @@ def draw(L, pairing):
         for token, x, live in zip(tokens, log_p, counted, strict=True)
     ]
     total = sum(x for x, live in zip(log_p, counted, strict=True) if live)
+    rare = any(x <= -3 for x, live in zip(log_p, counted, strict=True) if live)
     missing = len(PROMPT) if pairing == "late" else None
     says = {
         "right": L(
@@ -109,8 +110,8 @@ def draw(L, pairing):
         caption(says[pairing]),
         legend(
             ("up chip", L("计入，概率不低", "counted, likely")),
-            ("down chip", L("计入，概率极低", "counted, very unlikely")),
-            ("wash", L("∅ 填充", "∅ padding")),
+            ("", L("∅ 填充", "∅ padding")),
+            ("down chip", L("计入，概率极低", "counted, very unlikely"), rare),
         ),
         tiles=[
             tile(L("计入的词元", "tokens counted"), str(sum(counted)), ""),

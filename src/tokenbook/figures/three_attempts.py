@@ -78,7 +78,7 @@ def draw(L, attempt, rho, clip_low, clip_high):
         plot.dot(rho, value, "off" if dead else look)
         slopes.append(0.0 if dead else slope)
     good, bad = L("A > 0：往上", "A > 0: up"), L("A < 0：往下", "A < 0: down")
-    plot.text(0.72, 1.8, good, "up strong boxed", align="left")
+    plot.text(0.72, 1.65, good, "up strong boxed", align="left")
     plot.text(0.72, -0.4, bad, "down strong boxed", align="left")
     never = L("走够了\n也不停", "far enough:\ngoes on")
     plot.text(2.05, 0.92, never, "boxed", show=attempt == 1)

@@ -60,7 +60,7 @@ def draw(L, beta, rare, pay):
     kinds = [*((name, paid) for name, paid, _ in KINDS), (HOLE, pay)]
     bars = Plot(
         x=(0, 4),
-        y=(0, 1.3),
+        y=(0, 1.45),
         x_name=L(
             "四种回答，上面是各自的奖励 R",
             "four kinds of responses, with their rewards R",
@@ -75,7 +75,7 @@ def draw(L, beta, rare, pay):
         bars.area(k + 0.12, k + 0.48, 0, before, "old pale")
         bars.area(k + 0.52, k + 0.88, 0, after, look)
         bars.text(k + 0.7, after, number(after), "above")
-        bars.text(k + 0.5, 1.22, f"R = {number(kinds[k][1], 1)}", "quiet")
+        bars.text(k + 0.5, 1.37, f"R = {number(kinds[k][1], 1)}", "quiet")
     curve = Plot(
         x=(0, FAR),
         y=(0, 1.4),

@@ -82,8 +82,8 @@ def draw(L, rule, tries, verdict):
         *drawn,
         legend(
             ("up chip", L("优势为正", "advantage > 0")),
-            ("down chip", L("优势为负", "advantage < 0")),
             ("old bar", L("柱：词元的权重，两行同一刻度", "bar: weight, one scale")),
+            ("down chip", L("优势为负", "advantage < 0"), not verdict),
         ),
         tiles=[
             tile(L("A 的一个词元", "a token of A"), f"1/{round(1 / each[0])}"),

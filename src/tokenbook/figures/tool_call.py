@@ -102,8 +102,8 @@ def draw(L, rule):
         strip(*chips, ways=""),
         legend(
             ("up chip", L("抽出来的，训练", "sampled, trained")),
-            ("down chip", L("没有抽，却训练", "not sampled, yet trained")),
-            ("wash", L("不训练", "not trained")),
+            ("wash", L("不训练", "not trained"), not all(trained)),
+            ("down chip", L("没有抽，却训练", "not sampled, yet trained"), foreign > 0),
         ),
         tiles=[
             tile(L("训练的词元", "tokens trained"), str(sum(trained)), ""),

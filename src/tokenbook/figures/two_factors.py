@@ -43,9 +43,7 @@ def draw(L, weight, ratio, sign):
     plot = Plot(
         x=ENDS,
         y=(0, 4),
-        x_name=L(
-            "一个词元的概率，μ 写它时是 1", "probability of a token; under μ it is 1"
-        ),
+        x_name=L("概率是 μ 写它时的几倍", "times as likely as under μ"),
         y_name=L("从哪里量", "measured from where"),
         x_ticks={0.25: "0.25", 0.5: "0.5", 1: "1", 2: "2", 4: "4"},
         height=240,
