@@ -97,7 +97,7 @@ FIGURE = Figure(
     ],
     title=(
         "真实的奖励从末尾往回传：每拟合一次，至少多对一列",
-        "The reward travels back from the end: each fit puts one more column right, or more",
+        "The reward travels back from the end; each fit puts a column right, or more",
     ),
     alt=(
         "横轴是写了几个词元，每列是这时的各个状态：空心点是真值，黑点是 critic 说的，"
