@@ -346,7 +346,7 @@ def pushed(t, reward):
     response = "9+5-7=7✗9+5+7=21✗9-5+7=11✓$"
     p = taken("9□5□7=11?", response)
     return (
-        f"token written {response[t]} of 27",
+        f"token written {response[t]} position {t} of 27",
         f"its push R(1 − π) {num(reward * (1 - p[t]), 2, '+')} π = {num(p[t])}",
         f"tokens with π below 0.95 {sum(x < 0.95 for x in p)}/27 real choices",
     )
@@ -519,8 +519,8 @@ def sized(size, right, level):
     return (
         f"group mean × {num(factor, 3)} 1 − 1/G",
         f"leave-one-out × {num(other[0], 3)}",
-        f"noise, either {num(other[1])}",
-        f"noise, none {num(group_noise(size, right, level, 'none')[1])}",
+        f"error ÷ signal, either {num(other[1])}",
+        f"error ÷ signal, none {num(group_noise(size, right, level, 'none')[1])}",
     )
 
 
@@ -664,7 +664,7 @@ READOUTS = [
         {},
         "rewards before 0.2 do not count",
         "from here on 1.2 count",
-        "return G 1.20 discounted",
+        "return G 1.20 undiscounted",
     ),
     # 0.2·0.9^7 + 0.9^8 = 0.0957 + 0.4305
     ("causality", {"gamma": 0.9}, "return G 0.53 discounted", "from here on 1.2 count"),

@@ -205,8 +205,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "平均的方向是同一个，每一批却各指一方",
-        "All batches share one mean direction, and each points somewhere else",
+        "平均的方向是同一个，单独一批偏多远",
+        "All batches share one mean direction; how far does each one stray?",
     ),
     alt=(
         "直方图：200 批数据的梯度与真梯度夹角的余弦。"

@@ -113,7 +113,9 @@ def draw(L, t, gamma, paid):
             tile(
                 L("回报 G", "return G"),
                 number(credit[t]),
-                L("打折以后", "discounted"),
+                L("打折以后", "discounted")
+                if gamma < 1
+                else L("不打折", "undiscounted"),
                 look="up",
             ),
         ],

@@ -104,7 +104,7 @@ def cells(words, known, hot, push=None):
     """A cell per number: amber if it is handed over now, grey before it is computed."""
     look = "plain" * known + " sel" * hot
     return [
-        chip(word, push=p if known else 0, trained=False, look=look)
+        chip(word if known else "·", push=p if known else 0, trained=False, look=look)
         for word, p in zip(words, push or [0] * len(words), strict=True)
     ]
 

@@ -102,7 +102,7 @@ def draw(L, q, size, sample):
             ),
             tile(L("平均白采", "wasted on average"), number(100 * share, 0) + "%"),
             tile(
-                L("每个有用的组要采", "responses per useful group"),
+                L("每个有用的组要采几条回答", "responses per useful group"),
                 number(size / (1 - share), 0),
             ),
         ],

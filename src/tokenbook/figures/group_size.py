@@ -106,7 +106,7 @@ def draw(L, size, right, level):
     size = round(size)
     now = {rule: mean_noise(rule, size, right, level) for rule in RULES}
     plot = Plot(
-        x=(0, FAR),
+        x=(-0.1, FAR),
         y=(-1.5, 1.5),
         x_name=L("沿真梯度，真梯度长 1", "along the true gradient, whose length is 1"),
         y_name=L("横向偏离", "off to the side"),
@@ -121,7 +121,7 @@ def draw(L, size, right, level):
         ("group mean", "alt"),
     ):
         centre, ring = cloud(rule, size, right, level)
-        ring = [(min(max(x, 0), FAR), min(max(y, -1.5), 1.5)) for x, y in ring]
+        ring = [(min(max(x, -0.1), FAR), min(max(y, -1.5), 1.5)) for x, y in ring]
         plot.line(ring, f"{look} thin" + " dashed" * (look == "old"))
         if rule != "no baseline":
             plot.dot(*centre, look)
@@ -145,8 +145,14 @@ def draw(L, size, right, level):
             tile(
                 L("留一法", "leave-one-out"), "× " + number(now["leave-one-out"][0], 3)
             ),
-            tile(L("噪声，减基线", "noise, either"), number(now["leave-one-out"][1])),
-            tile(L("噪声，不减", "noise, none"), number(now["no baseline"][1])),
+            tile(
+                L("误差 ÷ 信号，减基线", "error ÷ signal, either"),
+                number(now["leave-one-out"][1]),
+            ),
+            tile(
+                L("误差 ÷ 信号，不减", "error ÷ signal, none"),
+                number(now["no baseline"][1]),
+            ),
         ],
     )
 
@@ -159,8 +165,8 @@ FIGURE = Figure(
         LEVEL,
     ],
     title=(
-        "组均值缩小梯度，留一法不缩小，两者的噪声与信号之比相同",
-        "The group mean shrinks the gradient, leave-one-out does not; equal noise",
+        "组均值缩小梯度，留一法不缩小，两者的误差与信号之比相同",
+        "The group mean shrinks the gradient; its error ÷ signal is leave-one-out's",
     ),
     alt=(
         "一张靶：靶心是真梯度，每种做法一个椭圆，是估计散布的范围。留一法的中心在靶心，"

@@ -33,11 +33,6 @@ def penalty(length, limit, ramp):
     return soft_overlong(lengths, max_length=limit, cache=ramp).item()
 
 
-def bare(length, limit, ramp):
-    """The same ramp without a floor at -1 (没有下限)."""
-    return min(0.0, (limit - ramp - length) / ramp)
-
-
 def draw(L, limit, cache, length, pays):
     good, bad = PAYS[pays]
     begin, here = limit - cache, penalty(length, limit, cache)
@@ -53,7 +48,6 @@ def draw(L, limit, cache, length, pays):
     plot.area(begin, limit, -2.2, 1.5, "old pale")
     plot.area(ROOM, EDGE, -2.2, 1.5, "off")
     plot.rule(y=0)
-    plot.line([(n, good + bare(n, limit, cache)) for n in GRID], "old dashed")
     for base, look in ((good, "up"), (bad, "down")):
         plot.line([(n, base + penalty(n, limit, cache)) for n in GRID], look)
         plot.dot(length, base + penalty(length, limit, cache), look)
@@ -65,7 +59,6 @@ def draw(L, limit, cache, length, pays):
     plot.grip((length, -2.2), **ends)
     keys = legend(
         ("old pale", L("斜坡：惩罚从 0 到 −1", "the ramp, from 0 to −1")),
-        ("old line dashed", L("答对，没有下限的写法", "correct, without a floor")),
         ("off", L("超出生成上限", "beyond the generation limit")),
     )
     return scene(
@@ -114,10 +107,9 @@ FIGURE = Figure(
     ),
     alt=(
         "横轴是回答的词元数，纵轴是判分加惩罚。蓝线是答对，橙线是答错，"
-        "两条都在灰色的斜坡里下降 1；灰色虚线是没有下限的写法。",
+        "两条都在灰色的斜坡里下降 1。",
         "Verdict plus penalty over the tokens of a response. Blue is correct and "
-        "orange incorrect; both fall by 1 within the grey ramp. A dashed grey line "
-        "shows the penalty without a floor.",
+        "orange incorrect; both fall by 1 within the grey ramp.",
     ),
     presets=[
         Preset(

@@ -132,7 +132,10 @@ def draw(L, reward, t, eta):
             tile(
                 L("写下的词元", "token written"),
                 RESPONSE[t],
-                L(f"共 {len(RESPONSE)} 个", f"of {len(RESPONSE)}"),
+                L(
+                    f"位置 {t}，共 {len(RESPONSE)} 个",
+                    f"position {t} of {len(RESPONSE)}",
+                ),
             ),
             tile(
                 L("它的推动 R(1 − π)", "its push R(1 − π)"),

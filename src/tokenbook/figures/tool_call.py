@@ -141,8 +141,8 @@ FIGURE = Figure(
         )
     ],
     title=(
-        "上下文里的词元有三个作者，只有策略抽出来的该训练",
-        "Three authors write the context; only what the policy sampled is trained",
+        "上下文大半是别人写的，只有策略抽出来的该训练",
+        "Most of the context was written by others; what the policy sampled is trained",
     ),
     alt=(
         "一次工具调用的全部词元：题目和模板，策略写的调用，工具的结果，策略的回答。"
