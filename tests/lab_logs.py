@@ -96,8 +96,6 @@ def true(experiment: str, arm: tuple[str, ...]) -> set[str] | None:
         return set()
     match experiment:
         case "distillation":
-            if first == "imitate":
-                return None
             return {KL_COEF, TEACHER, NEVER, FAR} if first == "k1 as a loss" else set()
         case "engine-gap":
             if first == "one ratio":

@@ -21,7 +21,11 @@ from tokenbook.lab.experiments import (
     _chain,
     _games,
     _sort,
+    distillation,
+    distillation_controls,
+    drop_or_wait,
     dynamic_sampling,
+    entropy_cov,
     reuse_ratio,
     sort_start,
 )
@@ -30,7 +34,7 @@ from tokenbook.lab.experiments._signs import TASK as SIGNS
 from tokenbook.lab.store import STORE, load, path_of, save
 from tokenbook.languages import stamps
 from tokencredit import rollout
-from tokencredit.training import dials, train, warm_up
+from tokencredit.training import dials, train, update, warm_up
 from tokencredit.world.rollout import texts
 from tokencredit.world.starts import warm_start
 
@@ -316,6 +320,54 @@ def test_the_gate_of_grpo_is_taken_apart_at_the_token_after_a_cross():
             torch.testing.assert_close(leaf.grad, want)
 
 
+@pytest.mark.parametrize("who", ["student", "teacher"])
+def test_a_drawn_token_teaches_on_average_what_the_whole_vocabulary_does(who):
+    torch.manual_seed(0)
+    z = torch.randn(1, 6, dtype=torch.float64, requires_grad=True)
+    given = torch.randn(1, 6, dtype=torch.float64).log_softmax(-1)
+    now = z.log_softmax(-1)
+    writes = (now.detach() if who == "student" else given).exp()[0]
+
+    def slope(what, token):
+        args = now, given, torch.tensor([token]), now.detach()[:, token]
+        loss = distillation_controls.loss_of(f"{who}, {what}", *args)
+        return torch.autograd.grad(loss, z, retain_graph=True)[0]
+
+    mean = sum(writes[k] * slope("token", k) for k in range(6))
+    torch.testing.assert_close(mean, slope("vocabulary", 0))
+    assert slope("vocabulary", 0).abs().max() > 0.01
+
+
+@pytest.mark.parametrize("rule", ["drop", "wait"])
+def test_a_limit_on_staleness_is_kept_by_dropping_or_by_waiting(rule):
+    policy = warm_start("signs", seed=0)
+    engine = drop_or_wait.Engine(rule, 1, policy, 8, 0)
+    oldest = []
+    for version in range(8):
+        batch = engine.batch()
+        assert batch.groups.unique(return_counts=True)[1].tolist() == [8] * 8
+        oldest.append(max(engine.ages[-8:]))
+        assert engine.version == version + 1
+    assert max(oldest) == 1
+    assert (engine.dropped > 0) == (rule == "drop")
+    known = len(engine.used) + engine.dropped + len(engine.running) + len(engine.ready)
+    assert known == len(engine.begun)
+
+
+def test_clip_cov_shuts_out_a_rare_token_that_is_pushed_down():
+    log_probs = torch.tensor([[-0.1, -0.1, -0.1, -5.0]], requires_grad=True)
+    A, mask = torch.tensor([[1.0, 1.0, 1.0, -1.0]]), torch.ones(1, 4, dtype=torch.bool)
+    args = log_probs, torch.zeros(1, 4), A, mask
+    # by hand: -5 is 3.675 below the mean of -1.325, and -1 is 1.5 below 0.5
+    assert entropy_cov.terms(*args[::2], mask)[0, 3].item() == pytest.approx(5.5125)
+    gentle = log_probs, torch.zeros(1, 4), A / 2, mask
+    assert entropy_cov.terms(*gentle[::2], mask)[0, 3].item() == pytest.approx(2.75625)
+    ratio = log_probs - log_probs.detach()
+    loss = entropy_cov.clip_cov(log_probs, ratio, A / 2, mask).sum()
+    (slope,) = torch.autograd.grad(loss, log_probs)
+    assert slope.tolist() == [[-0.5, -0.5, -0.5, 0.0]]
+
+
 def test_a_screen_lets_the_prompts_pass_that_it_sometimes_answers_right():
     policy, rng = warm_start("signs", seed=0), np.random.default_rng(1)
     goal = dynamic_sampling.Screened(
@@ -571,9 +623,12 @@ def test_a_run_by_other_code_is_not_mixed_in(tmp_path):
 # --- every seed has its own start ---------------------------------------------------
 
 
+VERBS = {"train": train, "warm_up": warm_up, "update": update}
+
+
 def started(monkeypatch, name, seed, variant=0):
-    """The first logits of a quick run's policy when its training begins."""
-    said, read = {"train": [], "warm_up": []}, torch.zeros(1, 3, dtype=torch.long)
+    """The first logits of a quick run's policy when its own training begins."""
+    said, read = {verb: [] for verb in VERBS}, torch.zeros(1, 3, dtype=torch.long)
 
     def noting(function):
         def called(policy, *args, **dials):
@@ -584,17 +639,18 @@ def started(monkeypatch, name, seed, variant=0):
 
         return called
 
-    for cached in (_chain.warm_start, _games.warm_start):
+    for cached in (_chain.warm_start, _games.warm_start, distillation.trained):
         cached.cache_clear()
     with monkeypatch.context() as patched:
         for module in [*sys.modules.values()]:
             if module.__name__.startswith("tokenbook.lab.experiments"):
-                for verb in (train, warm_up):
+                for verb in VERBS.values():
                     if getattr(module, verb.__name__, None) is verb:
                         patched.setattr(module, verb.__name__, noting(verb))
         chosen = experiments()[name]
         chosen.run(chosen.variants[variant], seed, True, None)
-    return (said["train"] or said["warm_up"])[0]
+    calls = said["train"] or said["warm_up"] or said["update"][:1]
+    return calls[-1]  # a teacher's are before
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,25 +10,19 @@ came after it.
 from dataclasses import replace
 from functools import cache, partial
 
-import torch
-
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import (
     COLUMNS,
     DIALS,
     PLAIN,
-    TASK,
     inside,
     learn,
-    study,
 )
 from tokencredit.credit.returns import discounted_return
-from tokencredit.world.rollout import rollout
 from tokencredit.world.starts import warm_start
 
 ROUNDS = {"RL": 30, "else": 20}
 SEEDS = 5  # warm starts there are
-LR = 1e-3  # of imitation
 
 TAUGHT = replace(
     PLAIN,
@@ -59,27 +53,11 @@ def trained(seed, quick):
     return policy, rows, said
 
 
-class Book:
-    """What a teacher writes, for a student to imitate 离线蒸馏的教材."""
-
-    def __init__(self, teacher):
-        self.teacher, self.generator = teacher, torch.Generator().manual_seed(0)
-
-    def demonstrations(self, num, rng):
-        prompts = TASK.prompts(num, rng)
-        batch = rollout(self.teacher, TASK, prompts, generator=self.generator)
-        return batch.tokens, batch.mask
-
-
 def run(variant, seed, quick, checkpoint):
     arm = variant["arm"]
     if arm == "RL":
         return trained(seed, quick)[1:]
     teacher = trained((seed + 1) % SEEDS, quick)[0]
-    if arm == "imitate":
-        return study(
-            seed, quick, book=Book(teacher), rounds=ROUNDS["else"], every=1, lr=LR
-        )
     alone = {"prompts": DIALS["prompts"] * DIALS["group_size"], "group_size": 1}
     return learn(
         ROWS[arm],
@@ -95,10 +73,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def after(rows, arm, iterations):
-    """The success rate of each seed after so many iterations of learning.
-
-    A row of training is measured before its update, one of imitation after it.
-    """
+    """The success rate of each seed after so many iterations of learning."""
     return per_seed(rows, "success", arm=arm)[:, iterations]
 
 
@@ -119,28 +94,22 @@ EXPERIMENT = Experiment(
         "zh": "没有判分程序，只有一位老师给每个词元打分，学得会吗？",
         "en": "No verdict, only a teacher's log-probs on every token: is that enough?",
     },
-    variants=tuple({"arm": arm} for arm in ("RL", *ROWS, "imitate")),
+    variants=tuple({"arm": arm} for arm in ("RL", *ROWS)),
     run=run,
-    columns={"arm": "RL: GRPO on verdicts; imitate: SFT on the teacher's responses"}
+    columns={"arm": "RL: GRPO on verdicts; else: how the teacher's log-probs are used"}
     | COLUMNS
     | {"ref_kl": "k1 against the teacher, summed over a response"},
-    settings={"task": "signs", "rounds": ROUNDS, "sft_lr": LR, **DIALS},
+    settings={"task": "signs", "rounds": ROUNDS, **DIALS},
     claims={
-        "after two iterations OPD is ahead of RL, and RL of imitation, in every seed": (
-            lambda rows: (
-                (after(rows, "OPD", 2) > after(rows, "RL", 2)).all()
-                and (after(rows, "RL", 2) > after(rows, "imitate", 2)).all()
-            )
-        ),
-        "then OPD has 0.80 to 0.90, RL 0.59 to 0.82, imitation 0.35 to 0.48": (
-            lambda rows: (
-                inside(after(rows, "OPD", 2), 0.795, 0.9)
-                and inside(after(rows, "RL", 2), 0.59, 0.825)
-                and inside(after(rows, "imitate", 2), 0.35, 0.485)
-            )
+        "after two iterations OPD is ahead of RL in every seed": lambda rows: (
+            after(rows, "OPD", 2) > after(rows, "RL", 2)
+        ).all(),
+        "then OPD has 0.80 to 0.90, RL 0.59 to 0.82": lambda rows: (
+            inside(after(rows, "OPD", 2), 0.795, 0.9)
+            and inside(after(rows, "RL", 2), 0.59, 0.825)
         ),
         "at the end no seed of the four arms that learn is below 0.9": lambda rows: all(
-            end(rows, arm).min() > 0.9 for arm in ("RL", *TEACHES, "imitate")
+            end(rows, arm).min() > 0.9 for arm in ("RL", *TEACHES)
         ),
         "one response a prompt is enough: every seed above 0.94 at the end": (
             lambda rows: end(rows, "OPD, G = 1").min() > 0.94
