@@ -776,7 +776,7 @@ READOUTS = [
     ),
     # SAPO is a row of the table; ScaleRL, a recipe, is none
     ("family", {}, "the arrow to weight", "a row of ALGORITHMS yes"),
-    ("family", {"method": 0}, "the arrow to tokens", "a row of ALGORITHMS no"),
+    ("family", {"method": 0}, "the arrow to tokens, credit, weight", "a row of ALGORITHMS no"),
     # 3 of 8: std √(.375·.625·8/7) = .518; .625/.518 and −.375/.518
     ("forty_lines", {}, *program(0, 3, "+1.21", "−0.72")),
     # 7 of 8: std .354; .125/.354 and −.875/.354
@@ -1211,14 +1211,14 @@ READOUTS = [
         "of them not sampled 23",
         "actions / divisor 12 / 35",
     ),
-    # .68·.9 = .612 < .8 and A < 0: PPO is shut; measured from π_old it is .9
+    # .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1
     (
         "two_factors",
         {},
         "push of PPO 0.00 no push",
-        "push, decoupled −0.61 still pushed",
+        "push, decoupled −0.68 still pushed",
         "corrects: w 0.68",
-        "product ρ 0.61",
+        "product ρ 0.68",
     ),
     # 3·1.1 > 1.2, but 1.1 < 1.2
     (

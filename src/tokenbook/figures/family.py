@@ -42,6 +42,7 @@ class Method:
         ships: in how many of the sixteen libraries of the survey it was found.
         code: what it changes in code; empty for a row, whose changes are computed.
         parents: the rows that it starts from; empty for a row.
+        also: what the other arrows lead to, if a recipe changes several.
     """
 
     name: str
@@ -50,6 +51,12 @@ class Method:
     ships: int
     code: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """All that its arrows lead to 它改的箭头."""
+        return (self.stage, *self.also)
 
 
 METHODS = (
@@ -57,18 +64,19 @@ METHODS = (
         "ScaleRL",
         "tokens",
         (
-            "异步采样，再加一张配方；先问上限变没变，再问快了没有",
-            "Asynchronous sampling and a recipe: does the ceiling move, or the speed?",
+            "一整套配方，改了三支箭头；先问上限变没变，再问快了没有",
+            "A whole recipe, on three arrows: does the ceiling move, or the speed?",
         ),
         13,
         (
             "sampler runs up to 8 updates behind",
-            "loss = cispo_loss",
             "keep = drop zero-variance groups",
             "s = std of the batch",
+            "loss = cispo_loss",
             "logits in float32",
         ),
         ("PPO", "GRPO", "CISPO"),
+        ("credit", "weight"),
     ),
     Method(
         "OPD",
@@ -277,7 +285,7 @@ def draw(L, method):
         chip(
             "→ " + word_of(L, stage),
             trained=False,
-            look="plain" + " sel" * (stage == chosen.stage),
+            look="plain" + " sel" * (stage in chosen.stages),
         )
         for stage in list(STAGES)[1:]
     ]
@@ -297,7 +305,7 @@ def draw(L, method):
             ),
             stack(
                 h("p", L(*chosen.says), cls="ex-says"),
-                caption(L("改的是哪一支箭头", "the arrow that it changes")),
+                caption(L("改的是哪一支箭头", "what it changes")),
                 h("div", strip(*thread, ways=""), cls="ex-descent"),
                 caption(L("从哪里来", "where it comes from")),
                 h("div", strip(*chips, ways=""), cls="ex-descent"),
@@ -311,9 +319,15 @@ def draw(L, method):
             shares=(1, 1.15),
         ),
         tiles=[
-            tile(L("箭头指向", "the arrow to"), word_of(L, chosen.stage)),
+            tile(
+                L("箭头指向", "the arrow to"),
+                L("、", ", ").join(word_of(L, stage) for stage in chosen.stages),
+            ),
             tile(L("在 ALGORITHMS 里", "a row of ALGORITHMS"), has),
-            tile(L("十六个库里找到", "found in, of 16 libraries"), str(chosen.ships)),
+            tile(
+                L("有它的训练库，共 16 个", "training libraries, of 16"),
+                str(chosen.ships),
+            ),
         ],
     )
 

@@ -179,7 +179,9 @@ FIGURE = Figure(
             ("GSPO 的范围", "range of GSPO"),
             "ε",
             kind="choice",
-            options=[(words,) * 2 for words in ("3e-4", "0.03", "0.2")],
+            options=[
+                (words,) * 2 for words in ("3e-4 / 4e-4", "0.03 / 0.04", "0.2 / 0.27")
+            ],
         ),
     ],
     title=(
