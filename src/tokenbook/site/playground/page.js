@@ -339,7 +339,7 @@ async function copy(text) {
 // Beside the buttons, for a while.
 function tell(id) {
   $(".pg-copied").textContent = ui(id);
-  setTimeout(() => { $(".pg-copied").textContent = ""; }, 6000);
+  setTimeout(() => { $(".pg-copied").textContent = ""; }, 2500);
 }
 
 // The maps of both sides over the first large chart, with title and link, to the clipboard;
