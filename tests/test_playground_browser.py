@@ -754,7 +754,7 @@ def test_the_question_stays_while_a_run_without_a_bet_plays_and_is_answered(
     page.click(".pg-play")
     page.wait_for_function(f"{RUNS} > 3")
     assert bet.bounding_box()["height"] == before
-    assert "which side has more success" in bet.inner_text()
+    assert "on which side is the success larger" in bet.inner_text()
     place = curve.bounding_box()["y"]
     page.wait_for_function(PLAYED, timeout=60_000)
     assert bet.inner_text().startswith("Mean success: A 0.7")

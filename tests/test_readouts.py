@@ -775,8 +775,8 @@ READOUTS = [
         arm("clip alone", "0.0005", "8", "clip alone"),
     ),
     # SAPO is a row of the table; ScaleRL, a recipe, is none
-    ("family", {}, "the arrow to weight", "a row of ALGORITHMS yes"),
-    ("family", {"method": 0}, "the arrow to tokens, credit, weight", "a row of ALGORITHMS no"),
+    ("family", {}, "it changes weight", "a row of ALGORITHMS yes"),
+    ("family", {"method": 0}, "it changes 3 arrows", "a row of ALGORITHMS no"),
     # 3 of 8: std √(.375·.625·8/7) = .518; .625/.518 and −.375/.518
     ("forty_lines", {}, *program(0, 3, "+1.21", "−0.72")),
     # 7 of 8: std .354; .125/.354 and −.875/.354

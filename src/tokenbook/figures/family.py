@@ -291,6 +291,7 @@ def draw(L, method):
     ]
     code = code_of(chosen)
     lines = code + [""] * (LINES - len(code))
+    several = len(chosen.stages)
     has = L("有", "yes") if not chosen.code else L("没有", "no")
     return scene(
         side(
@@ -320,8 +321,10 @@ def draw(L, method):
         ),
         tiles=[
             tile(
-                L("箭头指向", "the arrow to"),
-                L("、", ", ").join(word_of(L, stage) for stage in chosen.stages),
+                L("改的箭头", "it changes"),
+                L(f"{several} 支", f"{several} arrows")
+                if several > 1
+                else word_of(L, chosen.stage),
             ),
             tile(L("在 ALGORITHMS 里", "a row of ALGORITHMS"), has),
             tile(
