@@ -4,9 +4,7 @@ import torch
 from torch import tensor
 
 ARROW = "credit"
-SHOWN = (
-    "00_grpo_in_forty_lines.ipynb#without-the-mean-what-if-zero-lies-elsewhere"
-)
+SHOWN = "00_grpo_in_forty_lines.ipynb#without-the-mean-what-if-zero-lies-elsewhere"
 SPEAKS_OF = {"advantage": "grouped"}
 WORDS = {
     "zh": {
