@@ -92,7 +92,8 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
     for line in [*doctree.findall(side_line)]:
         section = line.parent
         if (one := known.get(section["ids"][0])) is None:
-            continue  # a heading lacks its partner: `editions` says so
+            line.replace_self(line.children)  # a heading lacks its partner, as is said
+            continue
         below = minutes.under([*known.values()], one)
         section["classes"].append("side")
         line["minutes"] = whole(below)
