@@ -316,7 +316,7 @@ def test_on_a_phone_a_table_of_prose_is_read_without_pushing_it(folder, page, la
     boxes = ".pst-scrollable-table-container"
     wide = "all => all.map((box) => box.scrollWidth - box.clientWidth)"
     assert not any(page.eval_on_selector_all(boxes, wide))
-    for name in ("chapters/14_agents", "chapters/05_critics_gae"):
+    for name in ("chapters/14_agents", "chapters/10_dapo"):
         opened(page, folder, f"{lang}/{name}", 390, 844)
         page.evaluate(measure.UNCOVER)
         tables = page.locator("table.told")

@@ -50,10 +50,10 @@ def test_keys_turn_the_slides_and_the_page_is_whole_again(folder, page):
     count = sum(plan(NOTEBOOKS["08_grpo"]).values())
     status = page.locator(".slides-bar [role=status]")
     assert status.inner_text() == f"1 / {count}"
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("ArrowRight")
-    assert status.inner_text() == f"4 / {count}"
-    assert page.evaluate("location.hash") == "#slide-4"
+    assert status.inner_text() == f"5 / {count}"
+    assert page.evaluate("location.hash") == "#slide-5"
     assert not page.locator(".slide-notes").is_visible()
     page.keyboard.press("n")
     assert page.locator(".slide-notes").is_visible()
