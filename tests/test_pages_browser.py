@@ -188,7 +188,8 @@ READ = ".ex-tile, .ex-legend > span, .ex-dial"
 HIDDEN = """(figure, css) => [...figure.querySelectorAll(css)]
   .filter((part) => {
     const { top, bottom, left, height, width } = part.getBoundingClientRect();
-    if (!width || bottom < 0 || top > innerHeight) return false;
+    const seen = part.checkVisibility({ visibilityProperty: true });
+    if (!seen || !width || bottom < 0 || top > innerHeight) return false;
     const y = Math.min(Math.max(top + height / 2, 0), innerHeight - 1);
     return !part.contains(document.elementFromPoint(left + width / 2, y));
   }).map((part) => part.textContent)"""
