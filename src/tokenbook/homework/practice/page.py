@@ -229,12 +229,13 @@ class Practice(SphinxTransform):
             last = cell.parent
         said, predicted = words("exercise", lang), answers(path)
         for cell in checks:
-            place, end = cell.parent.index(cell), ""
-            text = f'<p class="practice-shown">{said["shown"]}</p>'
-            if str(cell["cell_metadata"]["nbgrader"]["grade_id"]) in predicted:
-                text = f"<details><summary>{said['answers']}</summary>"
-                end = "</details>"
-            cell.parent.insert(place + 1, nodes.raw("", end, format="html"))
+            name, place = (
+                str(cell["cell_metadata"]["nbgrader"]["grade_id"]),
+                cell.parent.index(cell),
+            )
+            title = said["answers" if name in predicted else "shown"]
+            text = f'<details class="practice-shown"><summary>{title}</summary>'
+            cell.parent.insert(place + 1, nodes.raw("", "</details>", format="html"))
             cell.parent.insert(place, nodes.raw("", text, format="html"))
         rules = f'<p class="practice-rules pst-js-only">{said["rules"]}</p>'
         last.parent.insert(1, nodes.raw("", rules, format="html"))

@@ -28,7 +28,7 @@ ON_SCREEN_ONLY = (
     "script, noscript, .headerlink, .report, .bank, .depth, .ex-dials, "
     ".ex-presets, .predict-more, .prev-next-footer, .progress-line, .hero-landing, "
     ".finder, .reference-filter, .doors svg, .practice, .practice-tick, "
-    ".practice-rules, .practice-shown, .share, .pst-js-only"
+    ".practice-rules, .share, .pst-js-only"
 )
 NOT_PRINTED = ("playground", "readlog", "api", "changelog")  # programs, lists
 STAY_FOLDED = ["tag_setup", "tag_checked"]  # one line each: imports, and a check
