@@ -1,11 +1,11 @@
-"""Chapter 11: the gates of `reuse-ratio`, at a smaller and a larger learning rate."""
+"""Chapter 11: the gates of `reuse-ratio`, at two smaller and a larger learning rate."""
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, learn
 from tokenbook.lab.experiments.reuse_ratio import DIALS, ROWS
 
 GATES = ("no gate", "GRPO", "GSPO", "CISPO")
-LOW, HIGH = RATES = (1.5e-4, 1.5e-3)  # reuse-ratio has 5e-4
+TINY, LOW, HIGH = RATES = (5e-5, 1.5e-4, 1.5e-3)  # reuse-ratio has 5e-4
 DIALS = {name: x for name, x in DIALS.items() if name != "lr"}
 
 
@@ -27,8 +27,8 @@ EXPERIMENT = Experiment(
     name="gate-rates",
     chapter=11,
     question={
-        "zh": "学习率缩小到三分之一、放大到三倍，门控的名次还一样吗？",
-        "en": "A third and three times the rate: do the gates still rank alike?",
+        "zh": "学习率缩小到十分之一、三分之一，放大到三倍，门控的名次还一样吗？",
+        "en": "A tenth, a third, three times the rate: do the gates still rank alike?",
     },
     variants=tuple({"gate": gate, "lr": lr} for lr in RATES for gate in GATES),
     run=run,
@@ -53,6 +53,19 @@ EXPERIMENT = Experiment(
             lambda rows: all(
                 (end(rows, gate, LOW) > end(rows, "GRPO", LOW)).sum() in range(1, 5)
                 for gate in ("no gate", "CISPO")
+            )
+        ),
+        "at a tenth every gate ends lower than at a third, no gate in four seeds": (
+            lambda rows: all(
+                (end(rows, gate, TINY) < end(rows, gate, LOW)).sum()
+                == (4 if gate == "no gate" else 5)
+                for gate in GATES
+            )
+        ),
+        "and GSPO ends below 0.7 there, the other three at 0.89 or more": lambda rows: (
+            end(rows, "GSPO", TINY).max() < 0.7
+            and all(
+                end(rows, gate, TINY).min() > 0.89 for gate in GATES if gate != "GSPO"
             )
         ),
         "at three times the rate both end 0.15 below GRPO and GSPO in every seed": (
