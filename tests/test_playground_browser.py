@@ -323,6 +323,9 @@ def test_runs_that_stay_apart_are_said_to_and_the_place_stands_on_the_axis(opene
         "[data-look]", "all => all.map((e) => e.innerText)"
     )
     assert looks[1] in page.evaluate("said") and looks[2] == "200"
+    named = page.locator(".pg-chart small:not(:empty)")  # what the line there is
+    assert named.all_inner_texts() == [f"apart {looks[1]} to 200"]
+    assert named.locator("xpath=ancestor::figure[@data-chart='success']").count() == 1
 
 
 # An iteration of this story has 128 samples
@@ -474,6 +477,44 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     assert slider.evaluate(filled) == "0"
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 1200, 1024, 768])
+def test_open_dials_leave_the_time_its_length(opened, lang, width):
+    page = opened("#s=length-from-nowhere", lang=lang, width=width)
+    page.evaluate("document.querySelector('.pg-thread .pg-all').click()")
+    scrub, bar = (page.locator(f".pg-{x}").bounding_box() for x in ("scrub", "bar"))
+    assert scrub["width"] > 0.55 * bar["width"] and bar["height"] < 100
+
+
+@pytest.mark.parametrize("address", ["#s=clip-higher", "#s=a-checker-full-of-holes"])
+@pytest.mark.parametrize(("width", "height"), [(390, 664), (390, 844), (1024, 768)])
+def test_dials_over_the_page_leave_in_view_what_they_turn(
+    opened, address, width, height
+):
+    page = opened(address, width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("document.querySelector('[data-stage=gradient]').click()")
+    page.wait_for_timeout(100)
+    css = ".pg-satisfied .pg-checker" if "holes" in address else ".pg-big >> nth=0"
+    drawer, seen = (page.locator(x).bounding_box() for x in (".pg-drawer", css))
+    bar = page.locator(".pg-bar").bounding_box() if width > 600 else {"y": 0}
+    assert seen["y"] >= (bar["y"] + bar["height"] if width > 600 else 0)
+    assert seen["y"] + seen["height"] <= drawer["y"]
+    dial = page.locator('.pg-drawer [data-dial="lr"] >> nth=0').bounding_box()
+    assert dial["y"] + dial["height"] <= drawer["y"] + drawer["height"]
+
+
+def test_a_second_run_plays_where_one_has_run(opened):
+    page = opened("#s=group-size&two=0")
+    page.click(".pg-all")
+    page.check(".pg-two input")
+    assert page.inner_text(".pg-play") == "▶ Play"  # nothing has run
+    page.uncheck(".pg-two input")
+    step(page)
+    page.check(".pg-two input")
+    page.wait_for_function(f"{RUNS} > 3")
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_lit_stage_leads_to_the_dial_that_differs(opened, width):
     page = opened("#s=the-range-of-gspo", width=width)
@@ -529,11 +570,20 @@ def test_what_came_later_than_what_is_looked_at_stands_back(opened):
 
 
 @pytest.mark.parametrize(("lang", "press"), [("zh", "按“播放”"), ("en", "press Play")])
-def test_empty_frames_say_what_to_press_and_end_with_the_run(opened, lang, press):
+def test_before_play_both_sides_stand_where_they_start(opened, lang, press):
     page = opened("#s=group-size", lang=lang)
     page.evaluate(SAID)
     page.click(".pg-reset")
-    assert page.evaluate("said").count(press) == 2
+    said = page.evaluate("said")
+    assert said.count(press) == 1  # once is enough
+    first = page.get_attribute('[data-chart="success"] canvas', "aria-label")
+    (a, b) = re.findall(r"[AB] (\d\.\d\d)", first)
+    assert a == b and {f"A {a}", f"B {b}"} <= set(said)
+    groups = page.evaluate(GROUPS)
+    assert all("pg-row" in group for group in groups)
+    step(page)  # it is the first group that the run learns from
+    assert page.evaluate(GROUPS) == groups
+    page.click(".pg-reset")
     right = """canvas => canvas.getContext("2d")
       .getImageData(canvas.width - 8, 0, 8, canvas.height).data.some(Boolean)"""
     assert not page.locator('[data-chart="success"] canvas').evaluate(right)
@@ -727,7 +777,7 @@ def test_the_bet_comes_before_the_ending_and_is_kept(opened):
     assert page.get_attribute('[data-bet="B"]', "aria-pressed") == "true"
     assert page.locator("[data-bet]:enabled").count() == 0
     assert told["watch"]["en"] not in page.inner_text(".pg-main")
-    assert not page.is_visible(".pg-why") and 0 < iterations(page) < 60
+    assert page.is_disabled(".pg-why") and 0 < iterations(page) < 60
     play(page, "the-word-that-decides", "B")
     assert page.inner_text(".pg-watch") == told["watch"]["en"]
     page.click(".pg-why")
@@ -770,7 +820,7 @@ def test_a_run_of_own_settings_has_its_own_name_and_no_bet(opened):
     title, text = page.inner_text(".pg-head h2"), page.inner_text(".pg-given")
     assert title == "Your run" and text.startswith("A REINFORCE · B GRPO\n")
     assert "check check 7" in text and "weather" not in text
-    assert not page.is_visible("[data-bet]") and not page.is_visible(".pg-why")
+    assert not page.is_visible("[data-bet]") and page.is_disabled(".pg-why")
     assert page.inner_text(".pg-back") == "Back to the story"
     page.click(".pg-back")
     assert page.inner_text(".pg-head h2") == "Length from nowhere"
@@ -857,11 +907,45 @@ def test_a_value_stands_right_of_the_last_iteration_and_inside_its_plot(opened, 
         assert x + wide <= room, (name, text)
 
 
+# How far to the right the curves of a chart are drawn, and where its values are written
+REACHED = """() => {
+  const pen = CanvasRenderingContext2D.prototype, { beginPath, lineTo, fillText } = pen;
+  window.reached = {};
+  let points = 0;
+  const seen = ({ canvas }) =>
+    (reached[canvas.parentNode.dataset.chart] ??= { far: 0, words: [] });
+  pen.beginPath = function () { points = 0; beginPath.call(this); };
+  pen.lineTo = function (x, y) {
+    if (++points > 3) seen(this).far = Math.max(seen(this).far, x);
+    lineTo.call(this, x, y);
+  };
+  pen.fillText = function (text, x, y) {
+    if (/^[AB] /.test(text)) seen(this).words.push(x);
+    fillText.call(this, text, x, y);
+  };
+}"""
+
+
+def test_no_value_stands_on_a_curve(opened):
+    """Nor where one looks back, nor where one side has drawn more samples."""
+    page = opened("#s=zero-variance-groups&x=samples")
+    for _ in range(30):
+        step(page)
+    page.evaluate(REACHED)
+    for look in (30, 12):
+        page.evaluate("reached = {}")
+        seek(page, look)
+        found = page.evaluate("reached")
+        assert {"success", "entropy", "kl"} <= set(found)
+        for name, chart in found.items():
+            assert len(set(chart["words"])) == 1, name  # one column for both sides
+            assert chart["words"][0] > chart["far"] > 50, name
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("width", [1440, 390, 360])
 def test_what_is_used_most_stands_beside_play_in_one_row(opened, lang, width):
     page = opened(f"#s={HOLES}", lang=lang, width=width)
-    page.evaluate("document.querySelector('.pg-why').hidden = false")
     order = [".pg-play", ".pg-link", ".pg-picture", ".pg-why"]
     order.append(".pg-step" if width > 600 else ".pg-more")
     boxes = [page.locator(css).bounding_box() for css in order]
@@ -1011,11 +1095,11 @@ def test_a_fooled_checker_and_one_that_survives_look_like_it(opened, theme):
     ends, told = [], []
     for address in (f"#s={HOLES}", f"#s={HOLES}&paint=!0.c0.7!0.77!0.7c!0"):
         page.evaluate("hash => { location.hash = hash }", address)
-        page.wait_for_function("document.querySelector('.pg-why').hidden")
+        page.wait_for_function("document.querySelector('.pg-why').disabled")
         page.click(".pg-play")
         page.wait_for_function(done, timeout=60_000)
         page.wait_for_function("document.querySelector('.pg-verdict').dataset.how")
-        assert page.is_visible(".pg-why")
+        assert page.is_enabled(".pg-why")
         maps = page.locator('[data-icicle="A"]')
         shares = [maps.evaluate(SHARE, name) for name in ("up", "down")]
         ends.append((page.get_attribute(".pg-verdict", "data-how"), shares))

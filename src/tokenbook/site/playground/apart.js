@@ -39,10 +39,16 @@ function higherOf(history, name) {
   return { side, a, b };
 }
 
+// What the line in the first curve is.
+const stretch = () => apart?.from === undefined ? ""
+  : filled("apart", { ...apart, to: apart.to === apart.end - 1 ? apart.end : apart.to });
+
 function parted() {
-  const box = $(".pg-parted");
+  const box = $(".pg-parted"), [name] = storyNow().charts;
+  for (const figure of $$("[data-chart]"))
+    figure.querySelector("small").textContent = figure.dataset.chart === name ? stretch() : "";
   if (!apart) { box.textContent = ""; return; }
-  const { from, to, widest, end, start } = apart, name = storyNow().charts[0];
+  const { from, to, widest, end, start } = apart;
   const at = (n) => `<button data-look="${n}">${n}</button>`;
   const [a, b] = BOTH.map((side) => show(common(history[side][name].map((line) => line[widest]))));
   const since = start ? filled("since", { n: at(start) }) + gap : ""; // each with one setting

@@ -46,7 +46,7 @@ function nice(x) {
 // Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
 // and text what the line is called. `look` is the iteration whose values are told, `from`
 // the one from which on the sides are apart, `of` what the x axis counts, and `empty` what
-// stands where no line is yet. The canvas keeps the `place` of its plot.
+// stands where no run is yet. The canvas keeps the `place` of its plot.
 // Right of the last iteration there is room for words.
 function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, look, from, empty }, ink) {
   const { pen, w, h } = surface(canvas);
@@ -76,7 +76,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
   grid(left);
   for (const [y, at] of levels)
     pen.fillText(String(+y.toPrecision(2)).replace("-", "−"), left - 6, at);
-  if (empty && !sides.some(({ lines }) => lines.some((line) => line.length))) {
+  if (empty) {
     pen.textAlign = "center";
     pen.font = `13px ${FONT}`;
     pen.fillText(empty, left + W / 2, top + H / 4);
@@ -101,6 +101,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
   }
 
   const ends = [];
+  let far = left; // nothing is drawn right of it
   for (const { name, lines, at, text = name } of sides) {
     const style = LINES[name], stride = Math.max(1, Math.floor((1.2 * lines[0].length) / W));
     const draw = (ys, xs) => {
@@ -126,6 +127,10 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
     const { xs, ys } = middleOf(lines, at);
     draw(ys, xs);
     pen.setLineDash([]);
+    lines.forEach((line, i) => {
+      const n = line.length - 1;
+      if (n >= 0) far = Math.max(far, X(at ? at[i][n] : n));
+    });
     let k = Math.min(look ?? Infinity, ...lines.map((line) => line.length - 1));
     const value = () => common(lines.map((line) => line[k]));
     while (k >= 0 && value() !== value()) k--;
@@ -154,12 +159,12 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
       pen[dash.length ? "stroke" : "fill"]();
     }
   }
-  label(pen, ends, { low: top + 7, high: top + H - 7 }, ink);
+  label(pen, ends, { low: top + 7, high: top + H - 7, far }, ink);
 }
 
-// Beside where the lines end or are looked at: a dot (A's is hollow), the name and the value,
-// on the ground of the page.
-function label(pen, ends, { low, high }, ink) {
+// Where the lines end or are looked at a dot (A's is hollow); the name and the value stand
+// right of all that is drawn, and a dotted line leads there.
+function label(pen, ends, { low, high, far }, ink) {
   const [one, two] = ends, close = two && Math.abs(two.y - one.y) < 14;
   const middle = two && Math.min(high - 7, Math.max(low + 7, (one.y + two.y) / 2));
   const first = close && two.y < one.y - 0.5 ? 1 : 0; // which of two close ones stands above
@@ -168,20 +173,20 @@ function label(pen, ends, { low, high }, ink) {
   pen.font = `600 12px ${FONT}`;
   const place = (y, n) =>
     close ? middle + (n === first ? -7 : 7) : Math.min(high, Math.max(low, y));
-  pen.fillStyle = ink.paper;
-  ends.forEach(({ x, y, text }, n) =>
-    pen.fillRect(x + 6, place(y, n) - 8, pen.measureText(text).width + 4, 15));
   ends.forEach((end, n) => {
     const { name, x, y, text } = end, hollow = name === "A", colour = ink[LINES[name].colour];
     pen.lineWidth = 1.5;
     pen.strokeStyle = colour;
+    pen.setLineDash([1, 3]);
+    if (far - x > 12) stroke(pen, [[x, y], [far + 5, place(y, n)]]);
+    pen.setLineDash([]);
     pen.fillStyle = hollow ? ink.paper : colour;
     pen.beginPath();
     pen.arc(x, y, 3.5, 0, 7);
     pen.fill();
     pen.stroke();
     pen.fillStyle = colour;
-    pen.fillText(text, x + 8, place(y, n));
+    pen.fillText(text, far + 8, place(y, n));
   });
 }
 

@@ -8,7 +8,8 @@ let runs, history; // per side: a run for each seed; per metric a line for each 
 let iterations = 0, marks = []; // where dials were turned
 let at = 0, film; // the iteration that is shown; per side what seed 1 was at each
 const FILM = 2000; // iterations that are kept
-let seeds = 8, frozen = null; // cosines of resampled batches, if asked for
+const SEEDS = 8;
+let frozen = null; // cosines of resampled batches, if asked for
 let ink, leaves = {}; // colours; what stands where in the icicles
 
 const storyNow = () => STORIES.find((one) => one.id === state.story);
@@ -29,21 +30,27 @@ function begin() {
   frozen = apart = null;
   for (const side of sides()) {
     const set = settingNow(side);
-    runs[side] = Array.from({ length: seeds }, (_, n) => new Run(tree, set, n + 1));
+    runs[side] = Array.from({ length: SEEDS }, (_, n) => new Run(tree, set, n + 1));
     history[side] = {};
     for (const name of ["drawn", ...Object.keys(METRICS)])
       history[side][name] = runs[side].map(() => []);
-    film[side] = [shot(runs[side][0])];
+    const ahead = new Run(tree, set, 1);
+    ahead.step();
+    film[side] = [shot(runs[side][0], ahead)]; // with the group that comes first
   }
   state.prompt = Math.min(storyNow().prompt ?? 0, tree.P - 1);
   jobs = rhythm();
 }
 
 // What the pictures need of a run: its policy, and its last group for each prompt.
-const shot = (run) => ({
+const shot = (run, from = run) => ({
   p: Float32Array.from(run.now.p),
-  groups: Array.from({ length: run.tree.P }, (_, q) => group(run, q)),
+  groups: Array.from({ length: run.tree.P }, (_, q) => group(from, q)),
 });
+
+// What a chart draws: a line for each seed, which begins with what the policy is at first.
+const linesOf = (side, name) => iterations ? history[side][name]
+  : runs[side].map(({ seen }) => [{ drawn: 0, ...seen }[name] ?? NaN]);
 
 // The next iteration: recorded already, or trained.
 function advance() {
@@ -113,14 +120,14 @@ function plot(name, canvas) {
   if (name === "cosine" && frozen) { histogram(canvas, frozen, ink); return; }
   const samples = state.axis === "samples";
   const lines = sides().map((side) => ({
-    name: side, lines: history[side][name], at: samples ? history[side].drawn : null,
+    name: side, lines: linesOf(side, name), at: samples ? linesOf(side, "drawn") : null,
   }));
   const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
   const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
   const of = ui(samples ? "samples" : "iteration");
   const from = name === storyNow().charts[0] ? apart?.from : undefined;
   const here = samples ? { marks: [], look: looked() } : { marks, look: looked(), from };
-  const empty = storyNow().charts.includes(name) && ui("press");
+  const empty = !iterations && name === storyNow().charts[0] && ui("press");
   curves(canvas, lines, { ...METRICS[name], of, end, empty, ...here }, ink);
 }
 
@@ -240,7 +247,6 @@ function frame(now) {
   owed = Math.min(owed + (passed / 1000) * SPEEDS[$(".pg-speed select").value], 12);
   for (; owed >= 1 && at < end && performance.now() - start < budget; owed--) advance();
   paint(now);
-  if (pace > 28 && seeds === 8 && iterations > 20) fewer();
   if (at >= end) finish();
   else requestAnimationFrame(frame);
 }
@@ -256,14 +262,14 @@ function play() {
   requestAnimationFrame(frame);
 }
 
-// On a phone what is watched comes into view: who is satisfied, or the first curve.
-function watchRun() {
-  if (root.clientWidth >= 600) return;
+// What is watched comes into view: who is satisfied, or the first curve.
+function watchRun(block) {
   const behavior = calm.matches ? "auto" : "smooth", [name] = storyNow().charts;
   const box = $(levelNow() ? ".pg-satisfied" : `[data-chart=${name}]`);
-  if (levelNow()) box.scrollIntoView({ behavior });
-  else if (box.getBoundingClientRect().top > 0) box.scrollIntoView({ behavior, block: "nearest" });
+  if (levelNow() || block === "start" || box.getBoundingClientRect().top > 0)
+    box.scrollIntoView({ behavior, block: levelNow() ? "start" : block });
 }
+const isPhone = () => root.clientWidth < 600;
 
 // The first time that a story has come to its end it rests where A and B are
 // furthest apart, if they have met again. What is told then moves no curve.
@@ -287,16 +293,6 @@ function stop() {
 function playButton() {
   const does = playing ? "pause" : at < storyNow().iterations ? "play" : "go_on";
   $(".pg-play").textContent = `${playing ? "❚❚" : "▶"} ${ui(does)}`;
-}
-
-// Four seeds instead of eight where the machine cannot keep up.
-function fewer() {
-  seeds = 4;
-  for (const side of sides()) {
-    runs[side].length = seeds;
-    for (const lines of Object.values(history[side])) lines.length = seeds;
-  }
-  $(".pg-seeds").textContent = ui("four_seeds");
 }
 
 function freeze() {
@@ -388,7 +384,8 @@ function picture() {
   const big = aside(560, 145);
   if (level) levelChart(big);
   else plot(name, big);
-  pen.fillText(level ? ui("satisfied") : word("chart", name), 40, 530, 1120);
+  const key = stretch() && ` · ${stretch()}`;
+  pen.fillText(level ? ui("satisfied") : word("chart", name) + key, 40, 530, 1120);
   pen.drawImage(big, 40, 544, 1120, 290);
   pen.fillStyle = ink.muted;
   pen.font = `18px ${FONT}`;
@@ -404,7 +401,7 @@ const CLICKS = {
     bet = side;
     play();
     $(".pg-play").focus({ preventScroll: true });
-    watchRun();
+    if (isPhone()) watchRun("nearest");
   },
   ".pg-back": () => { start(`#s=${state.story}`); $(".pg-play").focus(); },
   "[data-cell]": ({ cell }) => stroked(cell),
@@ -419,7 +416,11 @@ const CLICKS = {
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
   ".pg-close": closeDials,
-  ".pg-play": () => (playing ? stop() : (play(), watchRun())),
+  ".pg-play": () => {
+    if (playing) { stop(); return; }
+    play();
+    if (isPhone()) watchRun("nearest");
+  },
   ".pg-step": () => { advance(); (at === storyNow().iterations ? finish : stop)(); },
   ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
   ".pg-freeze": () => { freeze(); draw(); },
@@ -448,7 +449,13 @@ function changed({ target }) {
   else if (target.name === "pg-brush") brush = Number(target.value);
   else if (target.id === "pg-task") { state.task = target.value; begin(); sync(); }
   else if (target.closest(".pg-axis")) { state.axis = target.value; sync(); }
-  else if (target.closest(".pg-two")) { state.two = target.checked; begin(); sync(); }
+  else if (target.closest(".pg-two")) {
+    const ran = iterations;
+    state.two = target.checked;
+    begin();
+    sync();
+    if (ran) play(); // what has run is not empty now
+  }
 }
 
 function chosen({ type, value, dataset: { dial, side } }) {
@@ -460,6 +467,7 @@ function chosen({ type, value, dataset: { dial, side } }) {
 const isOpen = (button) => button.getAttribute("aria-expanded") === "true";
 
 function open(stages, wanted) {
+  const shut = $(".pg-drawer").hidden;
   for (const stage of stages) {
     $(`#pg-stage-${stage}`).hidden = !wanted;
     $(`[data-stage=${stage}]`).setAttribute("aria-expanded", wanted);
@@ -468,6 +476,9 @@ function open(stages, wanted) {
   const all = $$(".pg-stage").every((box) => !box.hidden);
   for (const button of $$(".pg-all")) button.setAttribute("aria-expanded", all);
   draw(); // the curves may have less room beside the dials
+  // Dials that lie over the page leave in view what they turn.
+  if (wanted && shut && getComputedStyle($(".pg-drawer")).position === "fixed")
+    watchRun("start");
 }
 
 function closeDials() {

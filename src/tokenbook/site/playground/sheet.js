@@ -125,18 +125,14 @@ function walked(cell, key) {
 
 // Who is satisfied so far: a list of the seeds for each iteration.
 function satisfied() {
-  const { success, reward } = history.A, top = highest(runs.A[0].tree);
-  const each = (lines, by) =>
-    Array.from({ length: iterations }, (_, n) => lines.map((line) => (line[n] ?? NaN) / by));
-  return { people: each(success, 1), checker: each(reward, top) };
+  const each = (name, by) => Array.from({ length: iterations || 1 }, (_, n) =>
+    linesOf("A", name).map((line) => (line[n] ?? NaN) / by));
+  return { people: each("success", 1), checker: each("reward", highest(runs.A[0].tree)) };
 }
 
 function meters() {
-  const { people, checker } = satisfied(), { tree, seen } = runs.A[0];
-  const top = highest(tree), n = Math.min(at, iterations - 1);
-  const now = n < 0
-    ? { people: seen.success, checker: seen.reward / top }
-    : { people: median(people[n]), checker: median(checker[n]) };
+  const { people, checker } = satisfied(), n = Math.min(at, people.length - 1);
+  const now = { people: median(people[n]), checker: median(checker[n]) };
   for (const who of WHO) {
     $(`.pg-${who} output`).textContent = show(now[who]);
     $(`.pg-${who} i`).style.setProperty("--p", now[who] || 0);
@@ -165,6 +161,6 @@ function levelChart(canvas = $("[data-level] canvas")) {
     name: who, text: ui(who), lines: turned(both[who]), at: null,
   }));
   const end = Math.max(levelNow().iterations, iterations);
-  const more = { of: ui("iteration"), marks, look: looked(), empty: ui("press") };
+  const more = { of: ui("iteration"), marks, look: looked(), empty: !iterations && ui("press") };
   curves(canvas, lines, { min: 0, max: 1, end, ...more }, ink);
 }

@@ -74,7 +74,7 @@ function stageButton(stage) {
 }
 
 const chartBox = (name) => `<figure class="pg-chart" data-chart="${name}">
-  <figcaption>${word("chart", name)}</figcaption><canvas role="img"></canvas>
+  <figcaption>${word("chart", name)}<small></small></figcaption><canvas role="img"></canvas>
   <p class="pg-quiet" hidden></p>${
     name === "cosine" ? `<button class="pg-freeze">${ui("freeze")}</button>` : ""}</figure>`;
 
@@ -177,8 +177,8 @@ function showWatch() {
   $(".pg-given").innerHTML =
     (own ? `<b>${escaped(ownLine())}</b><br>` : "") + escaped(word("about", state.task));
   $(".pg-watch").textContent = told ? watch : "";
-  $(".pg-why").hidden = !told || (level && iterations < end);
-  if ($(".pg-why").hidden) reason(false);
+  $(".pg-why").disabled = !told || (level && iterations < end);
+  if ($(".pg-why").disabled) reason(false);
   showBet();
 }
 
@@ -348,8 +348,7 @@ function quiet(name) {
 }
 
 // The last group of a run: a line for each response to prompt q, a chip for each word.
-function group({ batch: b, tree, steps: done }, q) {
-  if (!done) return `<p class="pg-cap">${ui("before")}</p>`;
+function group({ batch: b, tree }, q) {
   const mine = [];
   for (let i = 0; i < b.B && mine.length < 8; i++)
     if (b.prompt[i] === q && b.kept[i] && b.groups[i] === b.groups[mine[0] ?? i])
@@ -380,7 +379,7 @@ function describe() {
   const last = (line) => line[line.length - 1] ?? NaN;
   for (const figure of $$("[data-chart]")) {
     const name = figure.dataset.chart;
-    const text = sides().map((side) => `${side} ${show(common(history[side][name].map(last)))}`);
+    const text = sides().map((side) => `${side} ${show(common(linesOf(side, name).map(last)))}`);
     figure.querySelector("canvas").setAttribute("aria-label",
       `${word("chart", name)}: ${ui("median")} ${text.join(", ")} (${ui("after")} ${iterations})`);
   }
