@@ -368,6 +368,19 @@ def test_clip_cov_shuts_out_a_rare_token_that_is_pushed_down():
     assert slope.tolist() == [[-0.5, -0.5, -0.5, 0.0]]
 
 
+def test_one_token_of_those_that_clip_cov_shuts_out_is_shut_out():
+    log_probs = torch.tensor([[-5.0, -0.1, -0.1, -0.1, -5.0]] * 2, requires_grad=True)
+    A = torch.tensor([[-0.5, 0.5, 0.5, 0.5, -0.5]] * 2)
+    mask = torch.ones(2, 5, dtype=torch.bool)
+    ratio = log_probs - log_probs.detach()
+    shut = []
+    for rule in (entropy_cov.clip_cov, entropy_cov.one_token):
+        (slope,) = torch.autograd.grad(rule(log_probs, ratio, A, mask).sum(), log_probs)
+        shut.append((slope == 0).flatten().nonzero()[:, 0].tolist())
+    assert shut[0] == [0, 4, 5, 9]
+    assert len(shut[1]) == 1 and shut[1][0] in shut[0]
+
+
 def test_a_screen_lets_the_prompts_pass_that_it_sometimes_answers_right():
     policy, rng = warm_start("signs", seed=0), np.random.default_rng(1)
     goal = dynamic_sampling.Screened(

@@ -187,6 +187,32 @@ def test_the_critic_that_learns_once_learns_in_the_first_pass_only(monkeypatch):
     assert seen == [0.5, 0.5, 0, 0, 0, 0] * 2  # two mini-batches, two iterations
 
 
+def test_the_policy_that_learns_once_is_asked_for_nothing_later(monkeypatch):
+    seen, update = [], signs_epochs.update
+
+    def watched(policy, optimizer, algorithm, part, dials):
+        before = [x.clone() for x in policy.parameters()]
+        told = update(policy, optimizer, algorithm, part, dials)
+        moved = [
+            not torch.equal(*pair)
+            for pair in zip(before, policy.parameters(), strict=True)
+        ]
+        head = len(list(policy.value_head.parameters()))
+        seen.append((told["no_gradient"], sum(moved) > head))
+        return told
+
+    monkeypatch.setattr(signs_epochs, "update", watched)
+    quick("policy once", 2)
+    silent, trunk = zip(*seen, strict=True)
+    assert [x == 1 for x in silent] == [False, False, True, True] * 2
+    assert all(trunk)  # the critic moves the network
+    seen.clear()
+    quick("head alone", 2)
+    silent, trunk = zip(*seen, strict=True)
+    assert [x == 1 for x in silent] == [False, False, True, True] * 2
+    assert trunk == (True, True, False, False) * 2
+
+
 def test_a_batch_ends_after_the_first_update_that_is_too_far(monkeypatch):
     monkeypatch.setattr(signs_epochs, "LIMIT", 1e-5)  # the second one is
     assert [row["updates"] for row in quick("KL stop", 3)] == [2, 2]

@@ -5,7 +5,8 @@ is its log-probability minus the mean of its mini-batch, times its advantage min
 mean: large where a step lowers the entropy most. Clip-Cov gives the tokens with a term
 in [1, 5] no gradient (the paper draws a few of them; here there are few). KL-Cov adds
 the distance to the sampler for the fiftieth of the tokens with the largest terms. At
-random: as many tokens as Clip-Cov picks have no gradient, drawn from all.
+random: as many tokens as Clip-Cov picks have no gradient, drawn from all. One token: a
+single one of Clip-Cov's, which is about the share of the paper.
 """
 
 from dataclasses import replace
@@ -35,6 +36,17 @@ def clip_cov(log_probs, log_ratio, advantages, mask):
     return torch.where((term > LOW) & (term < HIGH), loss.detach(), loss)
 
 
+def one_token(log_probs, log_ratio, advantages, mask):
+    """As `clip_cov`, but of those one token, drawn: the paper's 2e-4, rounded up."""
+    term = terms(log_probs, advantages, mask)
+    places = ((term > LOW) & (term < HIGH)).flatten().nonzero()[:, 0]
+    dice = torch.Generator().manual_seed(len(places))
+    drawn = torch.zeros(mask.numel(), dtype=torch.bool)
+    drawn[places[torch.randperm(len(places), generator=dice)[:1]]] = True
+    loss = ppo_clip_loss(log_probs, log_ratio, advantages, clip_low=0.2, clip_high=0.2)
+    return torch.where(drawn.view(mask.shape), loss.detach(), loss)
+
+
 def at_random(log_probs, log_ratio, advantages, mask):
     """As `clip_cov`, but which tokens is drawn."""
     term = terms(log_probs, advantages, mask)
@@ -55,7 +67,12 @@ def kl_cov(log_probs, log_ratio, advantages, mask):
     return loss + torch.where(term > least, COEF * log_ratio.abs(), 0.0)
 
 
-ARMS = {"Clip-Cov": clip_cov, "at random": at_random, "KL-Cov": kl_cov}
+ARMS = {
+    "Clip-Cov": clip_cov,
+    "at random": at_random,
+    "KL-Cov": kl_cov,
+    "one token": one_token,
+}
 
 
 def run(variant, seed, quick, checkpoint):
@@ -105,6 +122,12 @@ EXPERIMENT = Experiment(
         ),
         "KL-Cov ends with over 0.11 entropy in every seed": lambda rows: (
             end(rows, "entropy", "KL-Cov").min() > 0.11
+        ),
+        "with one token a mini-batch, entropy ends below 0.12, first tries below 2.4": (
+            lambda rows: (
+                end(rows, "entropy", "one token").max() < 0.12
+                and end(rows, "distinct", "one token").max() < 2.4
+            )
         ),
     },
     message={

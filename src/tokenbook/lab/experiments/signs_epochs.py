@@ -33,26 +33,40 @@ def clip_alone(log_probs, log_ratio, advantages):
     return -log_ratio.exp().clamp(0.8, 1.2) * advantages
 
 
+def no_loss(log_probs):
+    """Nothing is asked of the policy."""
+    return 0 * log_probs
+
+
 LOSSES = {"none": reinforce_loss, "ratio": ratio_loss, "clip alone": clip_alone}
+LATER = {  # what changes after the first pass
+    "critic once": {"value_coef": 0.0},
+    "policy once": {"loss": no_loss},
+    "head alone": {"loss": no_loss},
+}
 LIMIT = 0.015  # of the KL to the sampler, as in Spinning Up
 
 
 def pass_by_pass(variant, seed, quick):
-    """PPO in a loop of its own: the critic learns in the first pass only, or a batch
-    ends after the update whose mini-batch was further than LIMIT from the sampler.
+    """PPO in a loop of its own: the critic, or the policy, learns in the first pass
+    only (then the critic moves the whole network, or its head alone), or a batch ends
+    after the update whose mini-batch was further than LIMIT from the sampler.
 
-    With neither it is `train`, number by number.
+    With none of these it is `train`, number by number.
     """
     dials = DIALS | {"epochs": variant["epochs"], "lr": variant["lr"]}
     if quick:
         dials |= {"steps": 2, "prompts": 4, "group_size": 4}
     dials, goal, history = Dials(**dials), task("signs"), []
     policy, sampled = copy.deepcopy(warm_start("signs", seed)), 0
-    optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
+    new = OPTIMIZERS[dials.optimizer]
+    whole, head = (
+        new(x.parameters(), lr=dials.lr) for x in (policy, policy.value_head)
+    )
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
     measure, clock = {name: MEASURES[name] for name in WATCHED}, time.process_time()
     for step in range(1, dials.steps + 1):
-        algorithm, updates = ALGORITHMS["PPO"], 0
+        algorithm, optimizer, updates = ALGORITHMS["PPO"], whole, 0
         batch, metrics = collect(
             policy, goal, algorithm, dials, rng, generator, measure=measure
         )
@@ -64,8 +78,10 @@ def pass_by_pass(variant, seed, quick):
             for part in batch.shuffled(generator).split(size)
         )
         for part in parts:
-            if variant["loss"] == "critic once" and updates == dials.minibatches:
-                algorithm = replace(algorithm, value_coef=0.0)
+            if updates == dials.minibatches and variant["loss"] in LATER:
+                algorithm = replace(algorithm, **LATER[variant["loss"]])
+                optimizer = head if variant["loss"] == "head alone" else whole
+            policy.zero_grad()
             metrics |= update(policy, optimizer, algorithm, part, dials)
             updates += 1
             if variant["loss"] == "KL stop" and metrics["kl"] > LIMIT:
@@ -77,7 +93,7 @@ def pass_by_pass(variant, seed, quick):
 
 
 def run(variant, seed, quick, checkpoint):
-    if variant["loss"] in ("critic once", "KL stop"):
+    if variant["loss"] in (*LATER, "KL stop"):
         return pass_by_pass(variant, seed, quick)
     algorithm = ALGORITHMS["PPO"]
     if loss := LOSSES.get(variant["loss"]):
