@@ -561,5 +561,6 @@ class Painter:
             self.box(x, y - 6, 13, 12, face, ink, linewidth=1.0)
         else:
             grey = palette()["line"]
-            tone = mix(tone, "#ffffff", 0.6) if "mid" in names else tone
+            for name, part in (("mid", 0.6), ("pale", 0.3)):
+                tone = mix(tone, "#ffffff", part) if name in names else tone
             self.box(x, y - 6, 13, 12, grey if {"gone", "wash"} & names else tone)

@@ -259,13 +259,18 @@ def legend(*keys: tuple) -> Element:
             "" is for words without a mark. A third entry says whether this state has
             any: ``("off", "none", any(dead))``.
     """
+
+    def said(words: str) -> str | Element:
+        parts = subscripts(words)
+        return h("span", *parts) if len(parts) > 1 else words
+
     return h(
         "p",
         *(
             h(
                 "span",
                 h("i", cls=f"ex-key {look}") if look else None,
-                words,
+                said(words),
                 cls="" if all(there) else "absent",
             )
             for look, words, *there in keys

@@ -25,13 +25,13 @@ SHORT = [1, 2, 4, 8]
 LONG = [8, 16, 32, 88, 128, 256, 512]
 OTHERS = [1, 3, 7, 15]
 LIMIT = 512  # C of "seq-mean-token-sum-norm"
-RULES = {
-    "seq-mean-token-mean": "1/(S·nᵢ) · GRPO",
-    "token-mean": "1/N · DAPO",
-    "seq-mean-token-sum-norm": "1/(S·C) · Dr. GRPO",
-    "seq-mean-token-sum": "1/S · REINFORCE",
-    "seq-sum-token-mean": "1/nᵢ",
-    "token-sum": "1",
+RULES = {  # the weight of a token, and whose rule it is
+    "seq-mean-token-mean": ("1/(S·nᵢ)", "GRPO"),
+    "token-mean": ("1/N", "DAPO"),
+    "seq-mean-token-sum-norm": ("1/(S·C)", "Dr. GRPO"),
+    "seq-mean-token-sum": ("1/S", ""),
+    "seq-sum-token-mean": ("1/nᵢ", ""),
+    "token-sum": ("1", ""),
 }
 EQUAL_RESPONSES = ["seq-mean-token-mean", "seq-sum-token-mean"]  # the others: tokens
 
@@ -93,6 +93,7 @@ def draw(L, rule, short, long, others):
     names = [*RULES]
     chosen = names[round(rule)]
     one, other = token_weights(short, long, others, chosen)
+    weight = RULES[chosen][0]
     total, equal = others * short + long, EQUAL_RESPONSES
     alike = [name for name in names if name not in equal]
     drawn = []
@@ -101,10 +102,10 @@ def draw(L, rule, short, long, others):
     for title, group in ((tokens, alike), (responses, equal)):
         cards = [
             card(
-                h("b", RULES[name]),
+                h("b", name),
+                *filter(None, [RULES[name][1]]),
                 pick=("rule", names.index(name)),
                 pressed=name == chosen,
-                says=name,
             )
             for name in group
         ]
@@ -115,8 +116,9 @@ def draw(L, rule, short, long, others):
         *drawn,
         caption(
             L(
-                f"一个词元：短的 {fraction(one)}，长的 {fraction(other)}",
-                f"a token: {fraction(one)} if short, {fraction(other)} if long",
+                f"一个词元重 {weight}：短的 {fraction(one)}，长的 {fraction(other)}",
+                f"a token weighs {weight}: {fraction(one)} if short, "
+                f"{fraction(other)} if long",
             )
         ),
         tiles=[

@@ -112,9 +112,12 @@ def draw(L, level, at, won):
     return scene(
         plot,
         legend(
-            ("old", L("局面：这一轮之前的文字", "situation: the text before the turn")),
-            ("up", L("功劳为正", "credit > 0")),
-            ("down", L("功劳为负", "credit < 0")),
+            (
+                "old pale",
+                L("局面：这一轮之前的文字", "situation: the text before the turn"),
+            ),
+            ("up mid", L("功劳为正", "credit > 0")),
+            ("down mid", L("功劳为负", "credit < 0")),
         ),
         tiles=[
             tile(

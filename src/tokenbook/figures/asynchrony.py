@@ -151,9 +151,9 @@ def draw(L, limit, longest, swap):
     for k in range(MOST[1]):
         there = k < len(updates)
         start, end = updates[k] if there else (0, 1)
-        plot.area(start, min(end, END) - 0.06, -1.85, -1.05, "sel edged", show=there)
+        plot.area(start, min(end, END) - 0.06, -1.85, -1.05, "alt edged", show=there)
         points = [(min(end, END), -1.05), (min(end, END), LANES)]
-        plot.line(points, "dashed sel", show=end in swaps)
+        plot.line(points, "dashed alt", show=end in swaps)
     shown = [r for r in responses if r.start < END]
     ages = {max(r.ages, default=0) for r in shown if r.used is not None}
     busy, trained, mean, oldest = summary(limit, longest, swap)
@@ -165,8 +165,8 @@ def draw(L, limit, longest, swap):
                 (TONES[0], L("用到时陈旧度 0", "staleness 0")),
                 *((TONES[age], str(age), age in ages) for age in (1, 2, 3)),
                 ("unused", L("还没有用到", "not used yet")),
-                ("sel edged", L("一次更新", "an update")),
-                ("sel dashed line", L("中途换权重", "new weights"), bool(swaps)),
+                ("alt", L("一次更新", "an update")),
+                ("alt dashed line", L("中途换权重", "new weights"), bool(swaps)),
             ),
         ),
         tiles=[

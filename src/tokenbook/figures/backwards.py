@@ -75,8 +75,9 @@ def draw(L, lam, fits):
         plot,
         legend(
             ("ink dot", L("价值网络现在说的", "what the critic says")),
-            ("off dot", L("真值", "the truth")),
-            ("up", L("整列都对了", "the whole column is right")),
+            ("down line", L("误差", "the error"), exact < LENGTH),
+            ("old hollow dot", L("真值", "the truth")),
+            ("up pale", L("整列都对了", "the whole column is right"), exact > 0),
         ),
         tiles=[
             tile(L("拟合了几次", "fits so far"), f"{fits}"),

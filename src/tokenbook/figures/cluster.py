@@ -1,9 +1,5 @@
 """A cluster (集群) as a loop: who computes what of a response, and hands it over."""
 
-from functools import cache
-
-import torch
-
 from tokenbook.explorer import (
     Dial,
     Figure,
@@ -16,13 +12,16 @@ from tokenbook.explorer import (
     scene,
     tile,
 )
-from tokenbook.lab.experiments.engine_gap import engine
-from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
 from tokencredit.world.text import decode, encode
 
-PROMPT, RESPONSE = "9□5□7=11?", "9-5+7=11✓$"
-BITS = 3  # of mantissa that the inference engine keeps of a weight
+PROMPT, RESPONSE = "2□3□4=3?", "2-3+4=1✗2+3-4=1✗2+3+4=9✗2-3-4=3✓$"
+FIRST = 8  # tokens that are drawn, before the last one
+WORST = 6  # the token whose two probabilities are far apart
+MU = (0.99995, 0.39832, 0.99999, 0.65281, 0.99971, 1.0, 0.92641, 0.98871, 1.0)
+PI = (0.99992, 0.36358, 0.99996, 0.65249, 0.99940, 1.0, 0.00004, 0.95948, 0.99998)
+"""Of the tokens drawn, the probability by either engine, as chapter 15 finds them."""
+
 VERSION = 7  # of the weights that wrote the response
 RESPONSES, TOKENS = 8192, 1000  # of an iteration, and of a response on average
 NUMBER, HALF = 4, 2  # bytes of an id, a log-prob or a reward; of a weight in bf16
@@ -54,25 +53,6 @@ def size(amount):
     return f"{amount:.0f} B"
 
 
-@cache
-def measured():
-    """What both engines know of the response (两个引擎的对数概率).
-
-    Returns:
-        its ids, log mu of each token by the inference engine, log pi by the training
-        engine, which has the same weights in full.
-    """
-    ids, asked = (encode(text, SIGNS.vocabulary) for text in (RESPONSE, PROMPT))
-    policy = warm_start("signs", 0)
-    found = []
-    for each in (engine(policy, BITS), policy):
-        with torch.no_grad():
-            logits = each(torch.tensor([asked + ids]))[0][0, len(asked) - 1 : -1]
-        chosen = logits.log_softmax(1).gather(1, torch.tensor(ids)[:, None])
-        found.append(chosen[:, 0].tolist())
-    return ids, *found
-
-
 def path(L, place):
     """The machines as a loop; the place that is looked at is amber."""
     plot = Plot(x=(0, 12), y=(0, 3), axes=False, height=70)
@@ -95,62 +75,64 @@ def path(L, place):
     return plot
 
 
-def short(x):
-    """A number without its leading zero, for a cell of a phone."""
-    return number(x).replace("0.", ".", abs(x) < 1)
+def gapped(cells, gap):
+    """Cells of the first tokens and of the last, with one between for the rest."""
+    return [*cells[:FIRST], gap, *cells[FIRST:]]
 
 
-def cells(words, known, hot, push=None):
-    """A cell per number: amber if it is handed over now, grey before it is computed."""
-    look = "plain" * known + " sel" * hot
-    return [
-        chip(word if known else "·", push=p if known else 0, trained=False, look=look)
-        for word, p in zip(words, push or [0] * len(words), strict=True)
+def chances(probs, known, hot, far):
+    """A cell per probability: amber if it is handed over now, grey before it is known.
+
+    The one that the other engine contradicts has a ring, if `far`.
+    """
+    gap = chip("", trained=False, look="plain")
+    cells = [
+        chip(
+            number(p).replace("0.", ".", p < 0.995) if known else "·",
+            push=p if known else 0,
+            trained=far and k == WORST,
+            look="plain" * known + " sel" * hot,
+        )
+        for k, p in enumerate(probs)
     ]
+    return gapped(cells, gap)
 
 
 def draw(L, place):
-    ids, mu, pi = measured()
-    gap = max(abs(p - m) for p, m in zip(pi, mu, strict=True))
+    ids = encode(RESPONSE, SIGNS.vocabulary)
     same = encode(decode(ids, SIGNS.vocabulary), SIGNS.vocabulary)
     equal = sum(a == b for a, b in zip(ids, same, strict=True))
     reward = SIGNS.reward(PROMPT, RESPONSE)
     writer, trainer = L("推理引擎", "inference"), L("训练引擎", "training")
-    written = place in (WRITE, WAIT)
+    written, both = place in (WRITE, WAIT), place >= TRAIN
     tokens = [
         chip(word, caption=str(i), look="sel" * written)
         for word, i in zip(RESPONSE, ids, strict=True)
     ]
-    rest = len(ids) - 1
+    tokens = gapped(tokens[:FIRST] + tokens[-1:], chip("…", trained=False, caption=""))
+    judged = [
+        chip(
+            word if place > WRITE else "·",
+            trained=False,
+            look="plain" * (place > WRITE) + " sel" * (place in (JUDGE, WAIT)),
+        )
+        for word in ["0"] * FIRST + [number(reward, 0)]
+    ]
     lines = (
         (L("词元和编号", "tokens and ids"), writer, tokens, ""),
-        (
-            "log μ",
-            writer,
-            cells([short(x) for x in mu], True, written, mu),
-            "down",
-        ),
+        (L("概率 μ", "probability μ"), writer, chances(MU, True, written, both), "up"),
+        (L("概率 π", "probability π"), trainer, chances(PI, both, False, both), "up"),
         (
             L("奖励", "rewards"),
             L("判分程序", "verifier"),
-            cells(
-                ["0"] * rest + [number(reward, 0)],
-                place > WRITE,
-                place in (JUDGE, WAIT),
-            ),
+            gapped(judged, chip("", trained=False, look="plain")),
             "",
-        ),
-        (
-            "log π",
-            trainer,
-            cells([short(x) for x in pi], place > WAIT, place == TRAIN, pi),
-            "down",
         ),
     )
     says = (
         L(
-            "交出编号和对数概率。两个引擎算出的概率不完全一样，所以 μ 不等于 π。",
-            "It hands over ids and log-probs. Engines compute differently: μ is not π.",
+            "写下回答，交出词元的编号，还有写的时候各自的概率 μ，取对数。",
+            "It writes, and hands over ids and the log of each probability μ.",
         ),
         L(
             "只看文字打分。分数要跟着编号走，文字不能再编码成编号去训练。",
@@ -161,8 +143,8 @@ def draw(L, place):
             "If writing is faster than training, responses get stale while they wait.",
         ),
         L(
-            "一批切成小批、微批、显卡。切法不同，分母不许不同。",
-            "A batch is cut for updates, GPUs and passes; the divisor must not care.",
+            "重算每个词元的概率 π：那个 1，μ 是 0.93，π 只有 0.00004。",
+            "It computes each probability anew: of the 1, μ is 0.93 and π 0.00004.",
         ),
         L(
             "新参数要送到每一台推理引擎。送漏一层，写回答的就是另一个模型。",
@@ -180,15 +162,16 @@ def draw(L, place):
     if place in (TRAIN, SYNC):
         one = L("其中一个参数", "of it, one weight")
     keys = legend(
-        ("sel line", L("这里交出的", "handed over here")),
-        ("wash", L("这时还没有算", "not computed yet"), place < TRAIN),
+        ("sel line", L("这里交出的", "handed over here"), not both),
+        ("ring", L("差得最远的", "furthest apart"), both),
+        ("wash", L("这时还没有算", "not computed yet"), not both),
     )
     count = WEIGHTS if place in (TRAIN, SYNC) else RESPONSES
     check = (
         (
-            L("要查：π = μ？", "to check: π = μ?"),
-            number(gap, 3),
-            L("对数概率最多差", "largest difference"),
+            L("要查：温度", "to check: temperature"),
+            "1",
+            L("训练时也是", "and in training"),
         ),
         (
             L("要查：编号", "to check: ids"),
@@ -201,9 +184,9 @@ def draw(L, place):
             L(f"第 {VERSION} 版还是最新", f"{VERSION} is the newest"),
         ),
         (
-            L("要查：分母", "to check: divisor"),
-            f"{RESPONSES * TOKENS / 1e6:.1f} M",
-            L("全部词元", "tokens in all"),
+            L("要查：π = μ？", "to check: π = μ?"),
+            f"{PI[WORST]:.5f}",
+            L(f"μ 说 {MU[WORST]:.2f}", f"μ says {MU[WORST]:.2f}"),
         ),
         (
             L("要查：版本", "to check: version"),
@@ -233,38 +216,39 @@ FIGURE = Figure(
         Dial(
             "place",
             [WRITE, JUDGE, WAIT, TRAIN, SYNC],
-            WRITE,
+            TRAIN,
             ("看哪一处", "look at"),
             kind="hidden",
         )
     ],
     title=(
-        "公式里的数由不同的程序算出来，每一处交接都要核对",
-        "Different programs compute the numbers, and every handover has to be checked",
+        "参数相同，同一个词元却有两种概率：每一处交接都要核对",
+        "The same weights, two probabilities for one token: check every handover",
     ),
     alt=(
         "上面是一个循环：推理引擎写回答，判分程序打分，队列保存，训练引擎更新，新参数再送回"
-        "推理引擎。下面是一条回答，一列一个词元，有编号、两个引擎的对数概率和奖励。"
-        "选中的一处和它交出的数下面有琥珀色的横线。",
+        "推理引擎。下面是一条回答的开头和结尾，一列一个词元，有编号、两个引擎的概率和奖励；"
+        "两种概率差得最远的词元有框。选中的一处和它交出的数下面有琥珀色的横线。",
         "Above, a loop: an inference engine writes, a verifier scores, a queue waits, "
-        "a training engine updates, and the new weights go back. Below, one response "
-        "with a column per token: ids, log-probabilities of both engines, and "
-        "rewards. The chosen place and what it hands over are underlined in amber.",
+        "a training engine updates, and the new weights go back. Below, the beginning "
+        "and end of a response with a column per token: ids, the probabilities of both "
+        "engines, framed where they are furthest apart, and rewards. The chosen place "
+        "and what it hands over are underlined in amber.",
     ),
     presets=[
+        Preset(("训练", "training"), place=TRAIN),
+        Preset(("参数同步", "weight sync"), place=SYNC),
         Preset(("采样", "sampling"), place=WRITE),
         Preset(("打分", "scoring"), place=JUDGE),
         Preset(("排队", "queue"), place=WAIT),
-        Preset(("训练", "training"), place=TRAIN),
-        Preset(("参数同步", "weight sync"), place=SYNC),
     ],
     wide=True,
     note=(
         "字节按 8192 条回答、平均 1000 个词元、70 亿个 bf16 参数计算；编号、对数概率和"
-        "奖励各 4 字节。图中的回答由热启动策略来算，推理引擎的参数只留 3 位尾数。",
+        "奖励各 4 字节。图中的推理引擎只留 1 位尾数；回答很长，只画开头和结尾。",
         "Bytes for 8192 responses of 1000 tokens on average and 7 billion weights in "
-        "bf16; ids, log-probs and rewards take 4 bytes each. The numbers of the "
-        "response are those of the warm start; its inference engine keeps 3 bits of "
-        "mantissa.",
+        "bf16; ids, log-probs and rewards take 4 bytes each. The inference "
+        "engine of the response keeps a single bit of mantissa; the middle of the "
+        "response is left out.",
     ),
 )

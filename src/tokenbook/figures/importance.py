@@ -68,7 +68,7 @@ def records(L, old, new):
             new,
             max(1, round(fresh * (1 - new))),
             max(1, round(fresh * new)),
-            L("抵得上的新记录", "fresh ones worth as much"),
+            L("抵得上的新记录", "fresh walks worth as much"),
         ),
     )
     for k, (y, chance, left, right, words) in enumerate(rows):
@@ -113,9 +113,9 @@ def draw(L, old, new):
                 L("算几条", "counts as"),
             ),
             tile(
-                L("100 条还值", "100 are worth"),
+                L("100 条旧的抵得上", "100 old walks equal"),
                 f"{worth:.0f}" if worth >= 10 else f"{worth:.1f}",
-                L("条新的", "fresh ones"),
+                L("条新的", "fresh walks"),
             ),
             tile(
                 L("平均值的误差", "error of the mean"),

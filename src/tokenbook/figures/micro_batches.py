@@ -85,7 +85,7 @@ def draw(L, counting, c1, c2, c3, c4, c5, c6, c7):
         plot.text(
             k + 0.5, max(min(weight, 2.9), 1.05), number(weight, 1), "above strong"
         )
-    plot.line([(0, 1), (len(LENGTHS), 1)], "dashed sel")
+    plot.line([(0, 1), (len(LENGTHS), 1)], "dashed ink")
     pieces = parts(cuts)
     for k in range(len(LENGTHS)):
         rows = pieces[min(k, len(pieces) - 1)]

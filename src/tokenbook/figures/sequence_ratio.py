@@ -176,12 +176,10 @@ FIGURE = Figure(
             "clip",
             RANGES,
             0.2,
-            ("GSPO 的范围", "range of GSPO"),
-            "ε",
+            ("GSPO 的下侧", "GSPO, below"),
+            "ε_low",
             kind="choice",
-            options=[
-                (words,) * 2 for words in ("3e-4 / 4e-4", "0.03 / 0.04", "0.2 / 0.27")
-            ],
+            options=[(words,) * 2 for words in ("3e-4", "0.03", "0.2")],
         ),
     ],
     title=(

@@ -51,7 +51,10 @@ def draw(L, up, down, length):
         x=(0.04, 25),
         y=(0, 1),
         x_name=L("一个词元的比率 ρ（对数轴）", "ratio ρ of a token (log axis)"),
-        y_name=L("十个词元，两种平均", "ten tokens and two means"),
+        y_name=L(
+            f"画出十个词元，平均取全部 {length} 个",
+            f"ten tokens drawn, two means of all {length}",
+        ),
         x_ticks={0.05: "0.05", 0.2: "0.2", 1: "1", 5: "5", 20: "20"},
         height=150,
         log="x",
