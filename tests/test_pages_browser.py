@@ -505,7 +505,7 @@ def test_bars_that_say_the_same_look_the_same_on_a_phone(folder, browser, lang):
         heights = page.locator(".ex-row:last-of-type .ex-chip:visible").evaluate_all(
             "all => all.map((e) => parseFloat(getComputedStyle(e, '::before').height))"
         )
-        assert len(heights) == 9 and 2 <= min(heights) == max(heights) <= 13, heights
+        assert len(heights) == 26 and 2 <= min(heights) == max(heights) <= 13, heights
         context.close()
 
 
@@ -542,6 +542,8 @@ def test_the_hero_of_a_phone_says_its_puzzle(folder, page, lang):
     puzzle = page.locator(".explorer .ex-stage > .ex-caption")
     assert puzzle.is_visible()
     assert puzzle.evaluate("e => e.scrollWidth <= e.clientWidth")
+    clipped = page.locator(".explorer .ex-row:not(.heads) .ex-chip.off")
+    assert clipped.count() == 2 and all(chip.is_visible() for chip in clipped.all())
 
 
 @pytest.mark.parametrize("lang", some(["zh", "en"], "en"))
@@ -704,8 +706,9 @@ def test_the_dialog_shows_the_first_hits_while_one_types(folder, page):
     page.keyboard.press("ArrowUp")
     at = page.locator("#search-hits [aria-selected=true]")
     assert at.get_attribute("id") == field.get_attribute("aria-activedescendant")
-    assert at.inner_text() == hits.nth(1).inner_text()
-    page.keyboard.press("ArrowUp")
+    assert at.inner_text() == hits.nth(2).inner_text()
+    for _ in range(2):
+        page.keyboard.press("ArrowUp")
     title = at.locator("b").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_url("**/chapters/06_ppo.html#*")
@@ -713,8 +716,24 @@ def test_the_dialog_shows_the_first_hits_while_one_types(folder, page):
     assert title in heading.inner_text()
 
 
-def test_enter_alone_and_the_last_line_lead_to_all_hits_by_chapter(folder, page):
-    for keys in (["Enter"], ["ArrowUp", "Enter"]):
+def test_enter_opens_the_first_hit_but_not_while_a_sign_is_put_together(folder, page):
+    opened(page, folder, "zh/book/zoo")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("裁剪")
+    first = page.locator("#search-hits [aria-selected=true]")
+    first.wait_for()
+    href = first.evaluate("a => a.href")
+    page.evaluate("""document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {
+      key: "Enter", isComposing: true, bubbles: true, cancelable: true
+    }))""")
+    page.wait_for_timeout(200)
+    assert page.locator("#pst-search-dialog[open]").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_url(href)
+
+
+def test_the_field_itself_and_the_last_line_lead_to_all_hits_by_chapter(folder, page):
+    for keys in (["ArrowUp", "Enter"], ["ArrowUp", "ArrowUp", "Enter"]):
         opened(page, folder, "zh/chapters/06_ppo")
         page.keyboard.press("Control+k")
         page.keyboard.type("裁剪")

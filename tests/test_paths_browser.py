@@ -1,6 +1,8 @@
 """The ways through the book in a browser: chosen, followed, kept, made and left."""
 
 import re
+from itertools import groupby
+from pathlib import Path
 
 import pytest
 from test_site_build import load
@@ -61,9 +63,27 @@ def test_a_path_lights_the_contents_dims_the_rest_and_leads_on(folder, page, lan
     page.wait_for_url(lambda url: "#exercise-1" in url)
     end = page.locator(".path-next").last
     assert "01_" in end.locator("a").get_attribute("href")
+    foot = page.locator(".prev-next-area a.right-next")
+    assert foot.get_attribute("href") == end.locator("a").get_attribute("href")
     with page.expect_navigation():
         page.locator("a.language-switch").first.click()
     page.locator(".path-here").wait_for()  # in the other language, too
+
+
+def test_the_foot_of_a_page_leads_along_the_path_that_may_come_back_to_it(folder, page):
+    start(page, folder, "en")
+    follow(page, "evening")
+    steps = "Object.values(pathData.paths.evening.steps).map((step) => step[0])"
+    page.wait_for_function("window.pathData")
+    places = [place for place, _ in groupby(page.evaluate(steps))]
+    assert len(set(places)) < len(places)
+    for place in places[1:]:
+        page.locator(".path-here").wait_for(state="attached")
+        page.locator(".prev-next-area a.right-next").click()
+        page.wait_for_url(lambda url, place=place: f"{place}.html" in url)
+    page.locator(".path-here").wait_for(state="attached")
+    back = page.locator(".prev-next-area a.left-prev").get_attribute("href")
+    assert Path(places[-2]).name in back
 
 
 def test_a_page_off_the_path_leads_back_and_the_path_can_be_left(folder, page):

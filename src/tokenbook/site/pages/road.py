@@ -131,15 +131,22 @@ def depart_line(writer, node: side_line) -> None:
 def mark_contents(
     app: Sphinx, page: str, template: str, context: dict, doctree
 ) -> None:
-    """Mark the sides in the contents of a chapter, and the minutes of its sections."""
+    """Leave the sections of a page in its contents, of one level: nothing opens there.
+
+    In a chapter sides are marked, and the minutes of the others.
+    """
     known, made = lasts(app, page), context.get("generate_toc_html")
-    if not known or not made:
+    if not made:
         return
     lasting = pick(WORDS["minutes"], app.config.edition)
 
     def marked(kind: str = "html"):
         listed = made(kind)
-        for link in listed.select("a.nav-link") if listed else ():
+        if not listed:
+            return listed
+        for deeper in listed.select(".section-nav .section-nav"):
+            deeper.decompose()
+        for link in listed.select("a.nav-link") if known else ():
             one = known.get(link["href"].removeprefix("#"))
             if one is None:
                 continue  # a heading lacks its partner: `editions` says so

@@ -53,7 +53,10 @@
 
   const follow = (path, data) => {
     const { words } = data, { steps } = path, nav = document.querySelector(".book-nav");
-    const here = steps.filter(([place]) => place === page);
+    const here = steps.filter(([place]) => place === page), number = (step) => steps.indexOf(step);
+    // A path may come to a page again: where one is, the address says, or the step before.
+    const hash = decodeURIComponent(location.hash.slice(1)), was = +recall("path step");
+    const at = number(here.find(([, anchor]) => anchor === hash) ?? here.find((step) => number(step) >= was) ?? here[0]);
     const link = (step, className) => {
       const a = make("a", className);
       a.href = address(step);
@@ -73,12 +76,11 @@
       });
       box.append(make("b", "", path.name));
       if (here.length) {
-        const at = steps.indexOf(here[0]);
         remember("path step", at);
         box.append(make("span", "", fill(words.step, at + 1, steps.length)));
       } else {
         const way = make("span", "", said(words.back));
-        way.append(link(steps[+recall("path step")] ?? steps[0], ""));
+        way.append(link(steps[was] ?? steps[0], ""));
         box.append(way);
       }
       box.append(leave);
@@ -91,12 +93,23 @@
       const whole = here.some(([, anchor]) => !anchor);
       for (const entry of all(".section-nav li", nav)) {
         const to = entry.querySelector("a").hash.slice(1);
-        const on = here.some(([, anchor]) => anchor === to) || (whole && !entry.matches(".side, .side *") && !OFF.test(to));
+        const holds = (anchor) => document.getElementById(to)?.contains(document.getElementById(anchor));
+        const on = here.some(([, anchor]) => anchor && holds(anchor)) || (whole && !entry.matches(".side, .side *") && !OFF.test(to));
         entry.classList.toggle("lit", on);
       }
     }
+    // At the foot of the page the way is that of the path, too.
+    const other = ([place]) => place !== page;
+    const around = here.length ? { "left-prev": steps.slice(0, at).findLast(other), "right-next": steps.slice(at).find(other) } : {};
+    for (const [which, step] of Object.entries(around)) {
+      const foot = document.querySelector(`.prev-next-area .${which}`);
+      if (!foot || !step) continue;
+      foot.href = address(step);
+      foot.querySelector(".prev-next-subtitle").append(make("span", "path-foot", ` · ${path.name}`));
+      foot.querySelector(".prev-next-title").innerHTML = step[2];
+    }
     for (const step of here) {
-      const next = steps[steps.indexOf(step) + 1], box = make("div", "path-next");
+      const next = steps[number(step) + 1], box = make("div", "path-next");
       if (next) box.append(said(words.next), link(next, ""), minutes(next));
       else box.append(words.last);
       const section = document.getElementById(step[1] || "three-lines-to-remember") ??

@@ -485,7 +485,8 @@
     show();
   };
 
-  // ---- the dialog: the best hits under the field, to be walked with the arrow keys ---------
+  // ---- the dialog: the best hits under the field, to be walked with the arrow keys; the
+  // first is marked, and Enter opens what is marked --------------------------------------
 
   const dialog = (field) => {
     const form = field.form, box = document.createElement("div");
@@ -529,16 +530,17 @@
         else if (!link.querySelector("mark"))
           mark(add(link, "span"), excerpt(hit.section.text, wanted, LINE), wanted);
       }
-      if (hits.length > HITS)
+      if (hits.length > first.length)
         option(`${form.action}?q=${encodeURIComponent(query)}`).textContent = WORDS.all.replace("{}", hits.length);
       report(says, query, found, () => (show(true), field.focus()));
       says.classList.toggle("shown", !hits.length || Boolean(found.instead || found.log));
       box.hidden = !query;
       field.ariaExpanded = String(hits.length > 0);
-      go(-1);
+      go(hits.length ? 0 : -1);
     };
     field.addEventListener("input", () => show());
     field.addEventListener("keydown", (event) => {
+      if (event.isComposing) return; // these keys choose a sign
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], size = list.children.length + 1;
       if (step) go(((at + 1 + step + size) % size) - 1); // -1 is the field itself
       else if (event.key === "Enter" && at >= 0) list.children[at].click();

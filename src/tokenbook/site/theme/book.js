@@ -6,7 +6,7 @@
   const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const SMALLEST = 0.66; // of its size: a formula that would be cut is set smaller
   const CARD = 120; // px of scrolling, and a card is gone
-  const AIR = 24; // px kept free under an answer
+  const AIR = 24; // px kept free under an answer, and above the end of the contents
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
@@ -188,20 +188,23 @@
     const nav = document.querySelector(".book-nav"), bar = document.querySelector(".progress-line");
     const chapter = page().startsWith("chapters/");
     const seen = new Set((recall(`seen ${page()}`) ?? "").split(" "));
-    // The open chapter and the titles of its neighbours are in view, or, where its sections
-    // are too many for that, the current one is in the middle.
+    // The open chapter and the titles of its neighbours are in view; where its sections are
+    // too many for that, the current one is, and is brought to the middle if it was not.
     const keepInView = () => {
       const outer = nav.closest(".sidebar-primary-item"), page = nav.querySelector(".here");
       if (!page) return;
       const frame = outer.getBoundingClientRect(), box = page.getBoundingClientRect();
       const past = Math.min(box.bottom + 60 - frame.bottom, box.top - 40 - frame.top);
       const at = page.querySelector(".section-nav [aria-current]");
-      if (box.height + 60 > frame.height && at)
-        outer.scrollTop += top(at) - frame.top - (frame.height - at.offsetHeight) / 2;
-      else if (past > 0 || box.top - 40 < frame.top) outer.scrollTop += past;
+      const title = page.querySelector("a");
+      if (box.height + 60 > frame.height && at) {
+        const line = at.getBoundingClientRect();
+        if (line.top < title.getBoundingClientRect().bottom || line.bottom > frame.bottom - AIR)
+          outer.scrollTop += line.top - frame.top - (frame.height - line.height) / 2;
+      } else if (past > 0 || box.top - 40 < frame.top) outer.scrollTop += past;
       // No name is cut by the upper edge, or by that of the chapter's title, which stays there
-      const title = page.querySelector("a").getBoundingClientRect();
-      const edge = title.top < frame.top + 1 ? title.bottom : frame.top;
+      const head = title.getBoundingClientRect();
+      const edge = head.top < frame.top + 1 ? head.bottom : frame.top;
       const cut = all("li:not(.here) > a, p", nav).find((row) => row.getBoundingClientRect().bottom > edge + 1);
       outer.scrollTop -= Math.max(0, edge - top(cut));
     };
@@ -232,12 +235,14 @@
       now = section;
       all(".section-nav .now", nav).forEach((item) => item.classList.remove("now"));
       all(".section-nav [aria-current]", nav).forEach((a) => a.removeAttribute("aria-current"));
-      const link = now && nav.querySelector(`.section-nav a[href="#${CSS.escape(now.id)}"]`);
-      link?.closest("li")?.classList.add("now");
-      link?.setAttribute("aria-current", "location");
-      keepInView();
-      place?.replaceChildren(link ? plain(link) : "");
       const part = now?.closest("article > section > section");
+      const link = part && nav.querySelector(`.section-nav a[href="#${CSS.escape(part.id)}"]`);
+      link?.closest("li").classList.add("now");
+      link?.setAttribute("aria-current", "location");
+      if (!nav.matches(":hover")) keepInView(); // nothing moves under the mouse
+      const heading = part && now.querySelector("h2, h3, h4").cloneNode(true);
+      heading?.querySelector(".headerlink")?.remove();
+      place?.replaceChildren(heading ? plain(heading) : "");
       if (!chapter || !part) return;
       remember("stopped", `${page()}#${now.id}#${road - done < 1 ? "end" : ""}`);
       if (seen.has(part.id)) return;
