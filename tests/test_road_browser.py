@@ -174,7 +174,8 @@ def test_numbers_do_not_move(served, page):
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_contents_set_sides_in_with_their_minutes(served, page, lang):
     go(page, served, lang)
-    for anchor, side in (("road", False), ("a-detail", True), ("whole", True)):
+    assert page.locator('.book-nav a[href="#a-detail"]').count() == 0, "one level"
+    for anchor, side in (("road", False), ("whole", True)):
         link = page.locator(f'.book-nav .section-nav a[href="#{anchor}"]').first
         assert ("side" in link.evaluate("(e) => e.parentElement.className")) == side
         minutes = link.get_attribute("data-min") or ""
