@@ -930,6 +930,6 @@ def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least)
     assert widths and min(widths) > least, widths
     alone = page.eval_on_selector_all(".fig > svg:only-child", panels)
     column = page.eval_on_selector(
-        "article section > p", "p => p.getBoundingClientRect().width"
+        "article section section > p", "p => p.getBoundingClientRect().width"
     )
     assert alone and min(alone) > 0.98 * column, (alone, column)
