@@ -762,7 +762,7 @@ READOUTS = [
     ("forty_lines", {}, *program(0, 3, "+1.21", "−0.72")),
     # 7 of 8: std .354; .125/.354 and −.875/.354
     ("forty_lines", {"iteration": 2}, *program(2, 7, "+0.35", "−2.47")),
-    ("gae", {}, *gae_tiles(0.0, "stale", 64)),
+    ("gae", {}, *gae_tiles(1.0, "stale", 64)),
     ("gae", {"lam": 0.95, "responses": 1024}, *gae_tiles(0.95, "stale", 1024)),
     (
         "gae",

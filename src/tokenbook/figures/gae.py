@@ -236,7 +236,7 @@ def draw(L, lam, critic, responses, gamma):
 FIGURE = Figure(
     draw,
     dials=[
-        Dial("lam", LAMS, 0.0, terms("gae_lambda"), "λ"),
+        Dial("lam", LAMS, 1.0, terms("gae_lambda"), "λ"),
         Dial(
             "critic",
             list(CRITICS),
@@ -250,7 +250,7 @@ FIGURE = Figure(
         Dial("gamma", GAMMAS, 1.0, terms("discount"), "γ", fine=False),
     ],
     title=(
-        "λ 增大，价值网络带来的偏差变小，结尾带来的方差变大",
+        "λ 增大，价值网络带来的偏差变小，后面词元带来的方差变大",
         "A larger λ has less bias from the critic and more variance from the outcome",
     ),
     alt=(
@@ -262,13 +262,13 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(
-            ("过时，λ = 0", "stale, λ = 0"),
-            lam=0.0,
+            ("过时，λ = 1", "stale, λ = 1"),
+            lam=1.0,
             critic="stale",
             responses=64,
             gamma=1.0,
         ),
-        Preset(("过时，λ = 1", "stale, λ = 1"), lam=1.0, critic="stale", gamma=1.0),
+        Preset(("过时，λ = 0", "stale, λ = 0"), lam=0.0, critic="stale", gamma=1.0),
         Preset(("精确，λ = 0", "exact, λ = 0"), lam=0.0, critic="exact", gamma=1.0),
         Preset(("恒为 0，λ = 1", "always 0, λ = 1"), lam=1.0, critic="zero", gamma=1.0),
         Preset(

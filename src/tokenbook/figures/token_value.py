@@ -139,7 +139,7 @@ FIGURE = Figure(
                 ("训练后", "trained"),
             ],
         ),
-        Dial("seed", range(5), 0, ("第几个热启动", "which warm start")),
+        Dial("seed", range(5), 0, ("热启动的编号", "which warm start")),
     ],
     title=(
         "一条回答的成败，主要由少数几个词元决定",

@@ -109,7 +109,7 @@ FIGURE = Figure(
         Preset(("算对却打 ✗", "correct, marked ✗"), answer=2, trained=2),
     ],
     note=(
-        f"提示是 {PROMPT}，策略是第 0 个热启动。",
+        f"提示是 {PROMPT}，策略是 0 号热启动。",
         f"Prompt {PROMPT}, policy warm start 0.",
     ),
 )
