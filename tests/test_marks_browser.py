@@ -44,6 +44,7 @@ CELLS = [
     code("def f():\n    return 1", "define"),
     code("f()\n" * 40, "answer-2") | {"outputs": said("A is one")},
     *pair("是一。\n\n- 不是二。", "It is one.\n\n- It is not two."),
+    code("draw()", "tells", tags=["answers"]) | {"outputs": said("a telling picture")},
     code("h()", "other") | {"outputs": said("more")},
     *pair("现在说别的事。", "Now for something else."),
     *pair("再猜。\n\n- 是\n- 否", "And this?\n\n- yes\n- no", "predict", predict=0),
@@ -154,8 +155,10 @@ def test_an_answer_covers_its_output_and_the_paragraph_after_it_and_no_more(
         later = page.locator("article :is(p, ul)", has_text=text).first
         assert not later.evaluate(COVERED), text
     assert not page.locator(".tag_checked[id^=holds]").evaluate(COVERED)
+    telling, other = page.get_by_text("a telling picture"), page.get_by_text("more")
+    assert telling.is_hidden() and other.first.is_visible()
     page.click(".predict-choice >> text=two")
-    assert not said.evaluate(COVERED)
+    assert not said.evaluate(COVERED) and telling.is_visible()
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])

@@ -314,11 +314,17 @@
 
   // ---- predictions ----------------------------------------------------------------------
 
-  // What tells the answer: the output, and the paragraph after it and after folded cells.
+  // What tells the answer: the output, the paragraph after it and after folded cells, and
+  // what later cells with the tag "answers" show.
   const telling = (cell) => {
-    let next = cell.nextElementSibling;
-    while (next?.matches(".tag_hide-cell")) next = next.nextElementSibling;
-    return [cell.querySelector(".cell_output"), next].filter((part) => part?.matches(".cell_output, p"));
+    const found = [cell.querySelector(".cell_output")];
+    let near = true;
+    for (let next = cell.nextElementSibling; next && !next.matches(".predicted, section"); next = next.nextElementSibling) {
+      if (next.matches(".tag_answers")) found.push(next.querySelector(".cell_output"));
+      else if (near && next.matches("p")) found.push(next);
+      near &&= next.matches(".tag_answers, .tag_hide-cell");
+    }
+    return found.filter(Boolean);
   };
 
   // A prediction stands above the output that answers it, and covers what tells the answer
