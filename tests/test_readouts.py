@@ -883,7 +883,7 @@ READOUTS = [
         {},
         "a walk left 0.11 counts as",
         "a walk right 9.00 counts as",
-        "100 old walks equal 12 fresh walks",
+        "effective sample size 12 weights only",
         "error of the mean 0.270 fresh: 0.030",
     ),
     # .05/.5, .95/.5; 1/(.5·.01 + .5·3.61) = .552; √((1.805 − .9025)/100)
@@ -892,7 +892,7 @@ READOUTS = [
         {"old": 0.5, "new": 0.95},
         "a walk left 0.10 counts as",
         "a walk right 1.90 counts as",
-        "100 old walks equal 55 fresh walks",
+        "effective sample size 55 weights only",
         "error of the mean 0.095 fresh: 0.022",
     ),
     ("keep_groups", {}, *kept(0.25, 4)),

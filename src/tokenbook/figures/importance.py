@@ -68,7 +68,7 @@ def records(L, old, new):
             new,
             max(1, round(fresh * (1 - new))),
             max(1, round(fresh * new)),
-            L("抵得上的新记录", "fresh walks worth as much"),
+            L("有效样本量", "effective sample size"),
         ),
     )
     for k, (y, chance, left, right, words) in enumerate(rows):
@@ -113,9 +113,9 @@ def draw(L, old, new):
                 L("算几条", "counts as"),
             ),
             tile(
-                L("100 条旧的抵得上", "100 old walks equal"),
+                L("有效样本量", "effective sample size"),
                 f"{worth:.0f}" if worth >= 10 else f"{worth:.1f}",
-                L("条新的", "fresh walks"),
+                L("只看权重", "weights only"),
             ),
             tile(
                 L("平均值的误差", "error of the mean"),
@@ -138,9 +138,9 @@ FIGURE = Figure(
     ),
     alt=(
         "左边三排格子：旧策略的一百次，一格一次；同样的一百次，宽度是各自的权重；"
-        "抵得上的新记录。右边一条曲线：有效样本的占比随新策略变化，在旧策略处等于 1。",
+        "有效的条数。右边一条曲线：有效样本的占比随新策略变化，在旧策略处等于 1。",
         "Left, three rows of cells: a hundred walks of the old policy; the same, each "
-        "as wide as it counts; and the fresh ones worth as much. Right, a curve: the "
+        "as wide as it counts; and the effective sample size. Right, a curve: the "
         "effective share over the new policy, equal to 1 at the old policy.",
     ),
     presets=[
