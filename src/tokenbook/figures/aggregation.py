@@ -97,7 +97,7 @@ def draw(L, rule, short, long, others):
     total, equal = others * short + long, EQUAL_RESPONSES
     alike = [name for name in names if name not in equal]
     drawn = []
-    tokens = L("词元等权：格子一样宽", "equal tokens: all cells alike")
+    tokens = L("词元等重：格子一样宽", "equal tokens: all cells alike")
     responses = L("回答等份：每条一样宽", "equal responses: all shares alike")
     for title, group in ((tokens, alike), (responses, equal)):
         cards = [
@@ -149,20 +149,22 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "六种规则，两种形状：要么词元等权，要么回答等份",
+        "六种规则，两种形状：要么词元等重，要么回答等份",
         "Six rules have two shapes: equal tokens or equal responses",
     ),
     alt=(
         "两条横条，一格一个词元，宽度是它的权重，黑的属于短回答，灰的属于长回答。"
-        "一条是词元等权，一条是回答等份；六种规则各归其一，点一个看它的数。",
+        "一条是词元等重，一条是回答等份；六种规则各归其一，点一个看它的数。",
         "Two bars with a cell per token, as wide as it weighs, black for the short "
         "responses and grey for the long one: one for equal tokens, one for equal "
         "responses. Six rules belong to one or the other; click one for its numbers.",
     ),
     presets=[
-        Preset(("2 对 88", "2 against 88"), rule=0, short=2, long=88, others=1),
         Preset(
-            ("同样的，按词元", "the same, by tokens"),
+            ("2 对 88，GRPO", "2 against 88, GRPO"), rule=0, short=2, long=88, others=1
+        ),
+        Preset(
+            ("2 对 88，DAPO", "2 against 88, DAPO"),
             rule=1,
             short=2,
             long=88,

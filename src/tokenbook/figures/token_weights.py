@@ -134,7 +134,7 @@ FIGURE = Figure(
             ("GRPO：每条回答等份", "GRPO: equal responses"), rule=0, tries=3, verdict=1
         ),
         Preset(
-            ("DAPO：每个词元等份", "DAPO: equal tokens"), rule=1, tries=3, verdict=1
+            ("DAPO：每个词元等重", "DAPO: equal tokens"), rule=1, tries=3, verdict=1
         ),
         Preset(
             ("Dr. GRPO：除以常数", "Dr. GRPO: a constant"), rule=2, tries=3, verdict=1
