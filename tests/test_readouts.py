@@ -346,8 +346,8 @@ def pushed(t, reward):
     p = taken("9□5□7=11?", response)
     return (
         f"token written {response[t]} position {t} of 27",
-        f"its push R(1 − π) {num(reward * (1 - p[t]), 2, '+')} π = {num(p[t])}",
-        f"tokens with π below 0.95 {sum(x < 0.95 for x in p)}/27 real choices",
+        f"its logit moves R(1 − π) {num(reward * (1 - p[t]), 2, '+')} π = {num(p[t])}",
+        f"tokens with π below 0.99 {sum(x < 0.99 for x in p)}/27 real choices",
     )
 
 
@@ -1173,7 +1173,7 @@ READOUTS = [
         "tokens trained 12",
         "of them not sampled 0",
         "sampled, but missed 0",
-        "actions / divisor 12 / 12",
+        "sampled / trained 12 / 12",
     ),
     # two messages, each with its marker, its role and two line breaks: 12 + 2·4
     (
@@ -1182,7 +1182,7 @@ READOUTS = [
         "tokens trained 20",
         "of them not sampled 8",
         "sampled, but missed 0",
-        "actions / divisor 12 / 20",
+        "sampled / trained 12 / 20",
     ),
     # all 36 pieces but the first
     (
@@ -1190,7 +1190,7 @@ READOUTS = [
         {"rule": 3},
         "tokens trained 35",
         "of them not sampled 23",
-        "actions / divisor 12 / 35",
+        "sampled / trained 12 / 35",
     ),
     # .68·.9 < .8 and A < 0: PPO is shut; measured from π_old it is .9
     (

@@ -29,7 +29,7 @@ REWARDS = [-1, 0, 1]
 RATES = [0.5, 1.0, 2.0]
 SHOWN = 2  # tokens beside the one that was written
 START = 8  # ✗ is written: go on, or give up?
-CERTAIN = 0.95  # a token above this was no choice
+CERTAIN = 0.99  # a token above this was no choice
 TALLEST = 1.15  # of the probability axis
 
 
@@ -116,8 +116,8 @@ def draw(L, reward, t, eta):
     return scene(
         caption(
             L(
-                f"{PROMPT} 的一条真实回答；下面是写它时的概率，柱子是推动",
-                f"A real response to {PROMPT} Number: probability; bar: push",
+                f"{PROMPT} 的一条真实回答；下面是写它时的概率，柱子是 logit 的变化",
+                f"A response to {PROMPT} Number: probability; bar: step of its logit",
             )
         ),
         strip(*chips, tries=True),
@@ -138,13 +138,13 @@ def draw(L, reward, t, eta):
                 ),
             ),
             tile(
-                L("它的推动 R(1 − π)", "its push R(1 − π)"),
+                L("它的 logit 变化 R(1 − π)", "its logit moves R(1 − π)"),
                 number(push, sign=True),
                 f"π = {number(p)}",
                 look="off" if not reward else "up" if reward > 0 else "down",
             ),
             tile(
-                L("π 低于 0.95 的词元", "tokens with π below 0.95"),
+                L("π 低于 0.99 的词元", "tokens with π below 0.99"),
                 f"{choices}/{len(RESPONSE)}",
                 L("真正的选择", "real choices"),
             ),
@@ -168,13 +168,13 @@ FIGURE = Figure(
         Dial("eta", RATES, 1.0, terms("learning_rate"), "η", fine=False),
     ],
     title=(
-        "只有真正做过选择的地方，才有多少可推的余地",
-        "Only where the policy had a real choice is there much to push",
+        "只有真正做过选择的地方，才有变动的余地",
+        "Only where the policy had a real choice is there much to move",
     ),
     alt=(
-        "一条回答的词元排成一行，下面是写它时的概率，柱子是一步更新的推动。"
+        "一条回答的词元排成一行，下面是写它时的概率，柱子是梯度给 logit 的变化。"
         "再下面是选中的位置上各词元的概率，更新前和更新后。",
-        "The tokens of a response with the probability of each and a bar for its push. "
+        "The tokens of a response, each with its probability and its move. "
         "Below, the probabilities at the chosen place, before and after a step.",
     ),
     presets=[

@@ -59,7 +59,7 @@ def draw(L, pairing):
         chip(word, trained=False, look="plain", who=side)
         for word, side in zip(words, who, strict=True)
     ]
-    ahead = [chip(word, trained=False, look="plain") for word in [*words[1:], "?"]]
+    ahead = [chip(word, trained=False, look="plain") for word in [*words[1:], "…"]]
     same = [
         chip(
             "" if token < 0 else words[token],
