@@ -107,12 +107,12 @@ def draw(L, gap, odd, advantage, clip):
             look="tall",
         ),
     ]
-    ends = [written(x) for x in (clip, above(clip))]
+    low, high = (written(x) for x in (1 - clip, 1 + above(clip)))
     does = {
         "GRPO": L("各看各的 ρ，范围 1 ± 0.2", "own ρ, within 1 ± 0.2"),
         "GSPO": L(
-            f"一个 s，−{ends[0]} 到 +{ends[1]}",
-            f"one s, −{ends[0]} to +{ends[1]}",
+            f"一个 s，{low} 到 {high}",
+            f"one s, {low} to {high}",
         ),
         "CISPO": L("各看各的 ρ，封顶 5", "own ρ, at most 5"),
     }
@@ -148,8 +148,8 @@ def draw(L, gap, odd, advantage, clip):
 
 
 def written(x):
-    """A range as its dial has it: 3e-4, not 0.0003."""
-    return f"{x:.2g}" if x > 0.001 else f"{1e4 * x:.0f}e-4"
+    """A bound of s, with four digits if it is close to 1."""
+    return f"{x:.2f}" if abs(x - 1) > 0.001 else f"{x:.4f}"
 
 
 def brief(x):

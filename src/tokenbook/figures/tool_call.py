@@ -120,7 +120,7 @@ def draw(L, rule):
                 look="down" if missed else "",
             ),
             tile(
-                L("动作词元 / 分母", "actions / divisor"),
+                L("抽出来的 / 训练的", "sampled / trained"),
                 f"{own - missed} / {sum(trained)}",
                 "",
             ),
