@@ -76,10 +76,11 @@ def test_keys_compare_train_and_the_address(page, site, lang):
     buttons.nth(0).click()
     assert page.locator(".share-rows .share-row").count() == 5
     # the measured credit of "-" is 0.2, its norm 0.512
-    assert "0.39" in page.locator(".share-rows .share-row").first.inner_text()
+    assert "0.39" in page.locator(".share-own output").first.inner_text()
+    assert "0.39" in page.locator(".share-says").inner_text()  # and the same above
     page.wait_for_url(lambda url: url.endswith("#share=3.egeeeeeeee"))
     buttons.nth(1).click()
-    page.locator(".share-own output svg").wait_for()
+    page.locator(".share-own output:last-of-type svg").wait_for()
     assert page.locator(".share-rows output:last-of-type svg").count() == 5
     rate = re.search(r"\d+%", page.locator(".share-own output").last.inner_text())[0]
     won = page.locator(".share-says.won").inner_text()
@@ -114,6 +115,29 @@ def test_the_text_and_the_picture_are_copied(browser, site):
         send.nth(1).click()
         page.wait_for_function(PICTURE)
     context.close()
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("look", ["light", "phone"])
+def test_needles_and_curves_of_all_rows_stand_under_each_other(
+    browser, site, lang, look
+):
+    page = browser.new_context(**measure.LOOKS[look]).new_page()
+    opened(page, site, f"{lang}-light", "#share=3.eiaeeeeeee")
+    page.locator(".share-play > .share-do:not([hidden]) button").nth(1).click()
+    page.locator(".share-own output:last-of-type svg").wait_for()
+    rows = page.locator(".share-row > p").evaluate_all(
+        """all => all.map((p) => {
+          const [needle, curve] = [...p.querySelectorAll("output")].map((output) =>
+            output.getBoundingClientRect());
+          const { x } = p.getBoundingClientRect();
+          return [needle.x - x, curve.x - x, needle.y - curve.y];
+        })"""
+    )
+    assert len(rows) == 6
+    assert {tuple(map(round, row)) for row in rows} == {tuple(map(round, rows[0]))}
+    assert rows[0][2] == 0
+    page.context.close()
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -97,18 +97,17 @@
 
   const credit = () => given.map((level) => level / levels);
   const end = (name) => {
-    const [angle, rate] = ends[name], mine = credit();
-    if (angle) {
-      const c = cosine(mine, responses[place].rows[name]);
-      angle.innerHTML = Number.isNaN(c) ? words.none : needle(c) + fill(words.cosine, shown(c));
-    }
+    const [angle, rate] = ends[name], { measured, [name]: row = credit() } = responses[place].rows;
+    const c = cosine(row, measured);
+    if (!open || row === measured) angle.innerHTML = "";
+    else angle.innerHTML = Number.isNaN(c) ? words.none : needle(c) + fill(words.cosine, shown(c));
     const rates = learned?.[name];
     rate.innerHTML = rates ? curve(rates) + fill(words.after, shown(100 * rates.at(-1), 0)) : "";
   };
   const row = (name, label, text, outputs) => {
     ends[name] = outputs;
     const said = make("span", "", make("b", "", label), make("small", "", text));
-    return make("p", "", said, ...outputs.filter(Boolean));
+    return make("p", "", said, ...outputs);
   };
 
   const show = () => { // another response, or the rows come
@@ -116,7 +115,7 @@
     [...picks.children].forEach((one, n) => one.setAttribute("aria-pressed", n === place));
     tokens = [];
     ends = {};
-    const head = row("you", words.you, score ? words.right : words.wrong, [null, make("output")]);
+    const head = row("you", words.you, score ? words.right : words.wrong, [make("output"), make("output")]);
     own.replaceChildren(head, strip(text, credit(), (token, t, word) => {
       const facts = { role: "slider", "aria-orientation": "vertical", "aria-valuemin": -1,
         "aria-valuemax": 1, "aria-label": fill(words.token, word, t + 1), tabindex: t ? -1 : 0 };
@@ -124,6 +123,7 @@
       tokens.push(token);
     }));
     rows.replaceChildren();
+    play.classList.toggle("open", open);
     if (open)
       for (const name of ROWS) {
         const label = name === "measured" ? words.measured : name;
@@ -292,8 +292,11 @@
 
   // ---- at work ------------------------------------------------------------------------
 
-  responses.forEach(({ text, score }, n) =>
-    picks.append(button(`${minus(text)} → ${score}`, () => choose(n))));
+  responses.forEach(({ text, score }, n) => {
+    const pick = button(words.names[n], () => choose(n));
+    pick.append(make("small", "", `${minus(text)} → ${score}`));
+    picks.append(pick);
+  });
   send.append(
     button(words.copy, (it) => copy([...lines(), link()].join("\n"), it)),
     button(words.picture, copyPicture), button(words.link, (it) => copy(link(), it)));

@@ -32,9 +32,10 @@ WORDS = {
     "rest": "同上一代的 {n} 个字段 | The {n} fields that are as in its parent",
     "field": "字段 | Field",
     "matrix": "一张表：改了哪些字段 | One matrix: which fields change",
-    "key": "实心：和它的上一代不同。点一下，看取值和出处。"
-    " | Filled: not as its parent. Click to see the value and its source.",
-    "same": "同上一代 | as its parent",
+    "new": "和上一代不同 | not as its parent",
+    "set": "同上一代 | as its parent",
+    "none": "同上一代，不用 | as its parent, off",
+    "click": "点一格，看取值和出处。 | Click a cell to see its value and source.",
 }
 AGAINST = {
     "zh": "[{paper}]({url})。与上一代 [{base}](#{anchor}) 相比有 {n} 处不同（加粗）。",
@@ -103,7 +104,7 @@ def matrix(names: dict, lang: str) -> str:
             changed = name in changes(row)
             told = cited(row, name, lang)
             if not changed and row.parent:
-                told += f" ({pick(WORDS['same'], lang)})"
+                told += f" ({pick(WORDS['set'], lang)})"
             mark = "new" if changed else "set" if getattr(row, name) else "none"
             cells.append(
                 f'<td><button type="button" class="{mark}" data-cites="{escape(told)}" '
@@ -125,9 +126,14 @@ class ZooMatrix(Generated):
 
     def made(self) -> list[nodes.Node]:
         lang, names = self.config.edition, yaml.safe_load(NAMES.read_text("utf-8"))
+        key = "".join(
+            f'<span><i class="{mark}"></i>{pick(WORDS[mark], lang)}</span>'
+            for mark in ("new", "set", "none")
+        )
         html = (
             f'<p class="zoo-title">{pick(WORDS["matrix"], lang)}</p>'
-            f"<p>{pick(WORDS['key'], lang)}</p>{matrix(names, lang)}"
+            f'<p class="zoo-key">{key}<span>{pick(WORDS["click"], lang)}</span></p>'
+            f"{matrix(names, lang)}"
         )
         return [nodes.raw("", html, format="html")]
 
