@@ -231,9 +231,9 @@ FIGURE = Figure(
     ],
     wide=True,
     note=(
-        "有上限时，更新按开始的先后取回答；不限时，先写完的先用。灰栏的高度是排队条数的平方根。",
+        "有上限时，更新按开始的先后取回答；不限时，先写完的先用。灰栏越高，排队的越多。",
         "With a limit, updates take responses in the order in which they began; "
-        "without one, what is finished first. The grey band "
-        "is as high as the square root of the number of responses waiting.",
+        "without one, what is finished first. "
+        "The higher the grey band, the more are waiting.",
     ),
 )
