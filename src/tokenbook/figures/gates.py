@@ -178,7 +178,7 @@ FIGURE = Figure(
     presets=[
         Preset(("翻了一倍", "doubled"), rho=2.0, chance=0.1),
         Preset(("涨到五倍多", "more than fivefold"), rho=5.5, chance=0.1),
-        Preset(("少见的词，四倍", "a rare one, fourfold"), rho=4.0, chance=0.01),
+        Preset(("罕见的词，四倍", "a rare one, fourfold"), rho=4.0, chance=0.01),
         Preset(
             ("常见的词，跌四分之一", "a frequent one, down a quarter"),
             rho=0.75,
