@@ -202,19 +202,29 @@ def play(page, story: str, bet: str | None = None) -> None:
     """Play a story to its end."""
     page.click(f'[data-story="{story}"]')
     page.select_option(".pg-speed select", "fast")
-    page.click(f'[data-bet="{bet}"]' if bet else ".pg-play")
+    if bet:
+        page.click(f'[data-bet="{bet}"]')
+    page.click(".pg-play")
     page.wait_for_function(PLAYED, timeout=60_000)
 
 
 def test_a_story_plays_to_its_end_and_stops(opened):
     page = opened("#s=the-word-that-decides", still=False)
     play(page, "the-word-that-decides")
-    assert "▶" in page.inner_text(".pg-play")
     page.click("[data-look] >> nth=-1")
     page.wait_for_function(
         "document.querySelector('.pg-count b').innerText === '60 / 60'"
     )
     assert "success: median A 0.9" in text_of(page)
+    main, other = (page.locator(css) for css in (".pg-play", ".pg-reset"))
+    assert (main.inner_text(), other.inner_text()) == ("↺ Restart", "Go on")
+    other.click()
+    page.wait_for_function(f"{RUNS} > 62")
+    assert (main.inner_text(), other.inner_text()) == ("❚❚ Pause", "Restart")
+    main.click()
+    assert iterations(page) > 62 and main.inner_text() == "↺ Restart"
+    main.click()
+    assert iterations(page) == 0 and main.inner_text() == "▶ Play"
 
 
 def test_who_wants_less_motion_presses_play_himself(opened):
@@ -380,7 +390,9 @@ def test_a_dial_that_says_nothing_is_dim_and_gives_the_reason(opened):
         for css in ('[data-row="loss.clip_high"]', ".pg-fold")
     )
     assert "pg-dim" in row.get_attribute("class") and not row.is_visible()
-    assert fold.locator("summary").inner_text().startswith("Do nothing here: ")
+    assert (
+        fold.locator("summary").inner_text().startswith("Dials without effect here: ")
+    )
     fold.locator("summary").click()
     assert row.is_visible() and fold.inner_text().count("ratio is always 1") == 1
     turn(page, "epochs", "A", 2)
@@ -435,23 +447,51 @@ def test_one_side_alone(opened):
     assert page.is_visible('[data-icicle="B"]')
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_one_side_alone_is_not_told_as_two(opened, width):
+    page = opened("#s=group-size&two=0", width=width)
+    step(page)
+    page.evaluate("document.querySelector('[data-stage=credit]').click()")
+    assert page.inner_text(".pg-head h2") == "Your run"
+    assert page.inner_text(".pg-parting") == "③ Watch the curves"
+    assert page.inner_text(".pg-watch") == "" and not page.is_visible("[data-bet]")
+    assert page.locator(".pg-python:visible").count() == 1
+    head, control = (
+        page.locator(f"#pg-stage-credit {css}").bounding_box()
+        for css in (".pg-heads", '[data-row="keep"] [data-of="A"] .pg-pick')
+    )
+    assert control["width"] == pytest.approx(head["width"], abs=2)
+    page.click(".pg-back")
+    assert page.is_visible('[data-icicle="B"]') and page.is_visible(
+        "[data-bet] >> nth=0"
+    )
+
+
+MOVES = [".pg-head", ".pg-differs", ".pg-thread", ".pg-play", ".pg-scrub", ".pg-body"]
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     opened, lang
 ):
     page = opened("#s=a-hole-in-the-reward", lang=lang)
-    places = [
-        page.locator(css) for css in (".pg-play", '[data-chart="success"] canvas')
-    ]
-    before = [place.bounding_box()["y"] for place in places]
+    places = [page.locator(css) for css in MOVES]
+    places += page.locator(".pg-thread span, canvas").all()
+    before = [place.bounding_box() for place in places]
     page.click('[data-stage="weight"]')
-    assert [place.bounding_box()["y"] for place in places] == pytest.approx(
-        before, abs=40
-    )
+    assert [place.bounding_box() for place in places] == before
     page.click(".pg-all")
+    assert [place.bounding_box() for place in places] == before
     drawer, body = (page.locator(f".pg-{x}").bounding_box() for x in ("drawer", "body"))
     assert drawer["x"] + drawer["width"] <= body["x"] and drawer["height"] < 844
-    assert not page.is_visible(".pg-stories")  # in whose place the dials stand
+    assert not page.is_visible(".pg-stories ol >> nth=0")  # the dials' place
+    page.select_option(".pg-tales", "group-size")
+    assert page.inner_text(".pg-head h2") == (
+        "Group size" if lang == "en" else "一组多少条"
+    )
+    assert page.is_visible(".pg-drawer")
+    page.select_option(".pg-tales", "a-hole-in-the-reward")
+    step(page)
     maps = page.locator('[data-icicle="B"]').bounding_box()
     assert maps["x"] + maps["width"] <= 1440 and maps["y"] < 844
     for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
@@ -478,7 +518,7 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-@pytest.mark.parametrize("width", [1440, 1200, 1024, 768])
+@pytest.mark.parametrize("width", [1200, 1024, 768])
 def test_open_dials_leave_the_time_its_length(opened, lang, width):
     page = opened("#s=length-from-nowhere", lang=lang, width=width)
     page.evaluate("document.querySelector('.pg-thread .pg-all').click()")
@@ -549,6 +589,7 @@ def test_play_and_the_curves_stay_where_they_are(opened, lang):
         assert places(story) == first, story["id"]
         assert page.eval_on_selector_all(".pg-thread span", cut) == 0, story["id"]
         page.click('[data-bet="A"]')
+        page.click(".pg-play")
         assert places(story) == first, story["id"]
 
 
@@ -569,13 +610,48 @@ def test_what_came_later_than_what_is_looked_at_stands_back(opened):
     assert curve.evaluate(darkest) > 120
 
 
-@pytest.mark.parametrize(("lang", "press"), [("zh", "按“播放”"), ("en", "press Play")])
-def test_before_play_both_sides_stand_where_they_start(opened, lang, press):
+PRESS = {"zh": ["先猜，或", "按“播放”"], "en": ["bet, or ", "press Play"]}
+
+
+@pytest.mark.parametrize("lang", PRESS)
+@pytest.mark.parametrize("width", [1440, 390, 360])
+def test_what_to_press_stands_on_no_value(opened, lang, width):
+    page = opened(f"#s={FAR}", lang=lang, width=width)
+    page.evaluate("""() => {
+      const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
+      window.placed = [];
+      pen.fillText = function (text, x, y) {
+        const wide = this.measureText(text).width;
+        const from = x - { left: 0, center: wide / 2, right: wide }[this.textAlign];
+        if (this.canvas.closest("[data-level]"))
+          placed.push([text, from, y - 7, from + wide, y + 7]);
+        fillText.call(this, text, x, y);
+      };
+    }""")
+    for paint in ("", "&paint=72", "&paint=72.!2.c2"):
+        page.evaluate(
+            "hash => { placed = []; location.hash = hash }", f"#s={HOLES}{paint}"
+        )
+        page.wait_for_function("placed.length > 4")
+        placed = page.evaluate("placed")
+        hints = [box for text, *box in placed if text == PRESS[lang][1]]
+        assert hints
+        for text, *box in placed:
+            for x, y, right, bottom in hints if re.search(r" 0[.]", text) else []:
+                apart = box[2] < x or right < box[0] or box[3] < y or bottom < box[1]
+                assert apart, (text, box, hints)
+
+
+@pytest.mark.parametrize("lang", PRESS)
+def test_before_play_both_sides_stand_where_they_start(opened, lang):
     page = opened("#s=group-size", lang=lang)
     page.evaluate(SAID)
     page.click(".pg-reset")
     said = page.evaluate("said")
-    assert said.count(press) == 1  # once is enough
+    assert said.count("".join(PRESS[lang])) == 1  # once is enough
+    page.click('[data-bet="A"]')
+    assert page.evaluate("said").count(PRESS[lang][1]) == 1
+    assert not page.is_visible(".pg-others")  # as nothing has run
     first = page.get_attribute('[data-chart="success"] canvas', "aria-label")
     (a, b) = re.findall(r"[AB] (\d\.\d\d)", first)
     assert a == b and {f"A {a}", f"B {b}"} <= set(said)
@@ -625,6 +701,12 @@ def test_on_a_phone_the_transport_stays_at_the_bottom(opened):
         page.evaluate("y => scrollTo(0, y)", place)
         box = page.locator(".pg-bar").bounding_box()
         assert box["y"] + box["height"] == pytest.approx(844, abs=1)
+        assert (box["x"], box["width"]) == (0, 390)
+    prose = "document.body.insertAdjacentHTML('beforeend', '<p style=height:2000px>')"
+    page.evaluate(f"{prose}; scrollTo(0, 1e5)")
+    box = page.locator(".pg-bar").bounding_box()
+    assert box["y"] + box["height"] < 0  # it leaves with the curves
+    page.evaluate("scrollTo(0, 900)")
     sizes = page.evaluate(
         """() => [...document.querySelectorAll(".pg-bar button, .pg-stories button")]
         .filter((x) => x.offsetParent).map((x) => x.offsetHeight)"""
@@ -771,7 +853,12 @@ def test_a_run_comes_to_rest_where_its_sides_are_apart(opened):
 def test_the_bet_comes_before_the_ending_and_is_kept(opened):
     page = opened("#s=the-word-that-decides")
     told = next(x for x in playground.stories() if x["id"] == "the-word-that-decides")
-    page.click('[data-bet="B"]')
+    assert page.get_attribute(".pg-why", "title").startswith("Told once")
+    for side in "AB":  # until Play is pressed it can be changed
+        page.click(f'[data-bet="{side}"]')
+    page.wait_for_timeout(300)
+    assert iterations(page) == 0 and page.inner_text(".pg-play") == "▶ Play"
+    page.keyboard.press("Enter")
     page.wait_for_function(f"{RUNS} > 3")
     page.click(".pg-play")  # on the way nothing is told yet, and no other bet is taken
     assert page.get_attribute('[data-bet="B"]', "aria-pressed") == "true"
@@ -861,7 +948,8 @@ def test_escape_closes_the_dials_and_gives_the_focus_back(opened):
     page.click('[data-stage="reward"]')
     page.focus('.pg-drawer [data-dial="kl_coef"][data-side="B"]')
     page.keyboard.press("Escape")
-    assert not page.is_visible(".pg-drawer") and page.is_visible(".pg-stories")
+    assert not page.is_visible(".pg-drawer")
+    assert page.is_visible(".pg-stories ol >> nth=0")
     assert page.evaluate("document.activeElement.dataset.stage") == "reward"
 
 
@@ -954,9 +1042,14 @@ def test_what_is_used_most_stands_beside_play_in_one_row(opened, lang, width):
     assert [box["x"] for box in boxes] == sorted(box["x"] for box in boxes)
     assert boxes[-1]["x"] + boxes[-1]["width"] <= width
     assert page.locator(".pg-scrub").bounding_box()["width"] > 200
+    does, link = page.inner_text(".pg-link"), page.locator(".pg-link")
     page.click(".pg-link")  # what is said then moves nothing
-    page.wait_for_function("document.querySelector('.pg-copied').innerText")
+    page.wait_for_function(
+        "does => document.querySelector('.pg-link').innerText !== does", arg=does
+    )
     assert [page.locator(css).bounding_box() for css in order] == boxes
+    page.wait_for_timeout(2600)
+    assert link.inner_text() == does
 
 
 def test_the_picture_holds_both_maps_and_the_curve(opened):
@@ -966,7 +1059,7 @@ def test_the_picture_holds_both_maps_and_the_curve(opened):
     with page.expect_download() as download:  # a page from a file has no clipboard
         page.click(".pg-picture")
     assert download.value.suggested_filename == "clip-higher.png"
-    assert "Saved" in page.inner_text(".pg-copied")
+    assert "Saved" in page.inner_text(".pg-picture")
     picture = Image.open(download.value.path()).convert("RGB")
     assert picture.size == (1200, 900) and len(picture.getcolors(1 << 20)) > 20
     parts = [(40, 126, 590, 486), (610, 126, 1160, 486), (40, 544, 1160, 830)]
@@ -1036,17 +1129,21 @@ def test_a_stroke_paints_all_that_begins_like_this_and_goes_into_the_link(opened
 @pytest.mark.parametrize("width", [1440, 390])
 def test_five_strokes_and_no_more(opened, width):
     page = opened(f"#s={FAR}", width=width)
+    top = page.locator(".pg-sheet").evaluate("e => e.offsetTop")
     for n, at in enumerate(["c", "g", "7", "cc", "ccc"]):
         page.check(f'[name="pg-brush"][value="{1 + n % 2}"]', force=True)
         cell(page, at).click()
         cell(page, at).click()  # changes nothing, and is no stroke
         assert page.locator("[data-stroke]").count() == n + 1
         assert page.is_visible(".pg-full") == (n == 4)
+        assert page.locator(".pg-sheet").evaluate("e => e.offsetTop") == top
+    cut = "all => all.filter((e) => e.scrollHeight > e.clientHeight).length"
+    assert page.eval_on_selector_all("[data-stroke]", cut) == 0
     page.check('[name="pg-brush"][value="0"]', force=True)
     before = pays(page)
     for at in ("7", "777"):  # above and below: what is said comes into view
         cell(page, at).click()
-        assert pays(page) == before and "a sixth does" in page.inner_text(".pg-full")
+        assert pays(page) == before and "All five" in page.inner_text(".pg-full")
         box = page.locator(".pg-full").bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 844
     page.click('[data-stroke="4"]')
@@ -1161,6 +1258,8 @@ def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
     page = opened("#s=length-from-nowhere", lang=lang, width=390)
     assert page.is_visible(".pg-link") and not page.is_visible(".pg-step")
     page.click('[data-bet="B"]')
+    assert page.evaluate("scrollY") == 0
+    page.click(".pg-play")
     page.wait_for_timeout(100)
     curve, bar = (
         page.locator(css).bounding_box() for css in ('[data-chart="length"]', ".pg-bar")
@@ -1173,7 +1272,11 @@ def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
 def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):
     page = opened(f"#s={HOLES}", width=390)
     css = "document.querySelector('.pg-verdict').getBoundingClientRect().top"
-    assert page.evaluate(css) > 600
+    aim, meter, sheet = (
+        page.locator(css).bounding_box()["y"]
+        for css in (".pg-verdict", ".pg-checker", ".pg-sheet")
+    )
+    assert aim < meter < sheet
     page.click(".pg-play")
     page.wait_for_function(f"{css} >= 0 && {css} < 60")
     page.wait_for_function(

@@ -78,13 +78,14 @@ function settleBet() {
 
 const betName = (side) => (side === "same" ? ui("bet_same") : side);
 
-// The question stays until the run has come to its end; a bet is placed before it begins.
+// The question stays until the run has come to its end; a bet is placed, and changed, before
+// it begins.
 function showBet() {
   const box = $(".pg-bet"), chart = word("chart", storyNow().charts[0]);
   if (root.matches(".pg-own")) box.innerHTML = `<button class="pg-back">${ui("back")}</button>`;
   else if (!askable()) box.textContent = "";
   else if (!apart) {
-    const off = bet || iterations || playing ? " disabled" : "";
+    const off = iterations || playing ? " disabled" : "";
     const one = (side) =>
       `<button data-bet="${side}" aria-pressed="${side === bet}"${off}>${betName(side)}</button>`;
     const buttons = each([...BOTH, "same"], one);

@@ -76,12 +76,6 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
   grid(left);
   for (const [y, at] of levels)
     pen.fillText(String(+y.toPrecision(2)).replace("-", "−"), left - 6, at);
-  if (empty) {
-    pen.textAlign = "center";
-    pen.font = `13px ${FONT}`;
-    pen.fillText(empty, left + W / 2, top + H / 4);
-    pen.font = `11px ${FONT}`;
-  }
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
   pen.fillText("0", left, h - 4);
@@ -160,6 +154,11 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
     }
   }
   label(pen, ends, { low: top + 7, high: top + H - 7, far }, ink);
+  if (!empty) return;
+  pen.fillStyle = ink.muted; // in the half where no value stands
+  pen.textAlign = "center";
+  pen.font = `13px ${FONT}`;
+  pen.fillText(empty, left + W / 2, top + H * (ends[0]?.y < top + H / 2 ? 0.8 : 0.2));
 }
 
 // Where the lines end or are looked at a dot (A's is hollow); the name and the value stand

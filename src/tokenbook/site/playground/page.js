@@ -26,6 +26,7 @@ function begin() {
   history = {};
   film = {};
   iterations = at = 0;
+  root.classList.add("pg-fresh");
   marks = [];
   frozen = apart = null;
   for (const side of sides()) {
@@ -60,6 +61,7 @@ function advance() {
     if (iterations < FILM) film[side].push(shot(runs[side][0]));
   }
   iterations++;
+  root.classList.remove("pg-fresh");
   frozen = null;
 }
 
@@ -127,8 +129,16 @@ function plot(name, canvas) {
   const of = ui(samples ? "samples" : "iteration");
   const from = name === storyNow().charts[0] ? apart?.from : undefined;
   const here = samples ? { marks: [], look: looked() } : { marks, look: looked(), from };
-  const empty = !iterations && name === storyNow().charts[0] && ui("press");
-  curves(canvas, lines, { ...METRICS[name], of, end, empty, ...here }, ink);
+  const empty = !iterations && name === storyNow().charts[0]
+    && (askable() && !bet ? ui("bet_or") : "") + ui("press");
+  curves(canvas, lines, { ...METRICS[name], ...known(name), of, end, empty, ...here }, ink);
+}
+
+// A scale that holds whatever the run comes to.
+function known(name) {
+  const { tree } = runs.A[0], offsets = sides().map((side) => state.set[side].offset);
+  if (name === "length") return { max: tree.T };
+  return name === "reward" && { max: nice(highest(tree) + Math.max(0, ...offsets)) };
 }
 
 // The iteration that is looked at, if it is not the last.
@@ -290,9 +300,20 @@ function stop() {
   draw();
 }
 
+// At the end of a story the main button begins it again.
+const over = () => !playing && at >= storyNow().iterations;
+
 function playButton() {
-  const does = playing ? "pause" : at < storyNow().iterations ? "play" : "go_on";
-  $(".pg-play").textContent = `${playing ? "❚❚" : "▶"} ${ui(does)}`;
+  const [sign, does] = playing ? ["❚❚", "pause"] : over() ? ["↺", "reset"] : ["▶", "play"];
+  $(".pg-play").textContent = `${sign} ${ui(does)}`;
+  $(".pg-reset").textContent = ui(over() ? "go_on" : "reset");
+}
+
+function restart() {
+  begin();
+  beyond = false;
+  bet = null;
+  sync();
 }
 
 function freeze() {
@@ -326,21 +347,24 @@ function code(side) {
   return (box.querySelector("pre").textContent = text);
 }
 
-async function copy(text) {
+async function copy(text, button) {
   let done = true;
   try { await navigator.clipboard.writeText(text); } catch { done = false; }
-  tell(done ? "copied" : "not_copied");
+  tell(done ? "copied" : "not_copied", button);
 }
 
-// Beside the buttons, for a while.
-function tell(id) {
-  $(".pg-copied").textContent = ui(id);
-  setTimeout(() => { $(".pg-copied").textContent = ""; }, 2500);
+// In the button itself, which keeps its width, for a while.
+function tell(id, button) {
+  button.style.minWidth = `${button.getBoundingClientRect().width}px`;
+  button.ariaLive = "polite";
+  button.dataset.does ??= button.textContent;
+  button.textContent = ui(id);
+  setTimeout(() => { button.textContent = button.dataset.does; }, 2500);
 }
 
 // The maps of both sides over the first large chart, with title and link, to the clipboard;
 // where that is not allowed, as a file.
-async function copyPicture() {
+async function copyPicture(_, button) {
   const canvas = picture(), name = `${state.story}.png`;
   const blob = await new Promise((done) => canvas.toBlob(done));
   let how = "copied";
@@ -353,7 +377,7 @@ async function copyPicture() {
     link.click();
     how = "saved";
   }
-  tell(how);
+  tell(how, button);
 }
 
 // A canvas that is on no page, with twice as many pixels.
@@ -399,9 +423,9 @@ const CLICKS = {
   "[data-look]": ({ look: n }) => look(n),
   "[data-bet]": ({ bet: side }) => {
     bet = side;
-    play();
+    showBet();
+    draw();
     $(".pg-play").focus({ preventScroll: true });
-    if (isPhone()) watchRun("nearest");
   },
   ".pg-back": () => { start(`#s=${state.story}`); $(".pg-play").focus(); },
   "[data-cell]": ({ cell }) => stroked(cell),
@@ -418,20 +442,21 @@ const CLICKS = {
   ".pg-close": closeDials,
   ".pg-play": () => {
     if (playing) { stop(); return; }
+    if (over()) { restart(); return; }
     play();
     if (isPhone()) watchRun("nearest");
   },
   ".pg-step": () => { advance(); (at === storyNow().iterations ? finish : stop)(); },
-  ".pg-reset": () => { begin(); beyond = false; bet = null; sync(); },
+  ".pg-reset": () => (over() ? play : restart)(),
   ".pg-freeze": () => { freeze(); draw(); },
   ".pg-more": (_, button) => button.setAttribute("aria-expanded", !isOpen(button)),
   ".pg-why": (_, button) => {
     reason(!isOpen(button));
     $(".pg-reason").scrollIntoView({ block: "nearest" });
   },
-  ".pg-link": () => copy(location.href),
+  ".pg-link": (_, button) => copy(location.href, button),
   ".pg-picture": copyPicture,
-  ".pg-python": ({ side }) => copy(code(side)),
+  ".pg-python": ({ side }, button) => copy(code(side), button),
 };
 
 function clicked({ target }) {

@@ -199,7 +199,7 @@ def page_data(lang: str, chapters: str) -> dict:
 def page_html(lang: str, chapters: str) -> str:
     """Return the page's own part: style, data and program in one piece."""
     data = page_data(lang, chapters)
-    without = data["words"]["ui"].pop("noscript")
+    without = data["words"].pop("below")["noscript"]
     data = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     data = data.replace("</", r"<\/")
     css = "\n".join(
@@ -216,25 +216,22 @@ def page_html(lang: str, chapters: str) -> str:
 def shown(what: dict, value: float | None, words: dict) -> str:
     """Return a measured number as a reader writes it."""
     if value is None:
-        return words["ui"]["never"]
+        return words["below"]["never"]
     return f"{value:.0f}" if "until" in what else f"{value:.2f}".replace("-", "−")
 
 
 def label(what: dict, words: dict) -> str:
     """Return the words of a measure: what, and when."""
-    name = (
-        words["ui"]["hard"]
-        if what["chart"] == "hard"
-        else words["chart"][what["chart"]]
-    )
+    ui, below = words["ui"], words["below"]
+    name = below["hard"] if what["chart"] == "hard" else words["chart"][what["chart"]]
     if "until" in what:
-        unit = words["ui"][what.get("in", "iterations")]
-        when = words["ui"]["until"].format(v=what["until"], unit=unit)
+        unit = ui[what.get("in", "iterations")]
+        when = below["until"].format(v=what["until"], unit=unit)
     elif isinstance(what["at"], int):
-        when = words["ui"]["at_iteration"].format(n=what["at"])
+        when = below["at_iteration"].format(n=what["at"])
     else:
-        when = words["ui"]["at_" + what["at"]]
-    return name + words["ui"]["comma"] + when
+        when = below["at_" + what["at"]]
+    return name + ui["comma"] + when
 
 
 class Playground(Generated):
@@ -271,14 +268,14 @@ class Stories(Generated):
             text += [
                 f"### {story['title'][lang]}",
                 "",
-                f"```{{raw}} html\n{button}▶ {words['ui']['play']}</button>\n```",
+                f"```{{raw}} html\n{button}{words['below']['open']}</button>\n```",
                 "",
-                f"<details><summary>{words['ui']['told']}</summary>",
+                f"<details><summary>{words['below']['told']}</summary>",
                 "",
                 story["watch"][lang],
                 story["why"][lang],
                 "",
-                table([words["ui"]["measured"], "A", "B"], lines),
+                table([words["below"]["measured"], "A", "B"], lines),
                 f"[{words['ui']['read']}](../chapters/{story['chapter']}.ipynb)",
                 "",
                 "</details>",
@@ -292,7 +289,7 @@ class Levels(Generated):
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)
-        ui, text = words["ui"], []
+        ui, below, text = words["ui"], words["below"], []
         stored = json.loads((FOLDER / "painted.json").read_text(encoding="utf-8"))
         for level in levels():
             lines = []
@@ -309,22 +306,22 @@ class Levels(Generated):
                 how = ui["ends_" + found["how"]].format(n=found.get("n"))
                 lines.append(
                     [
-                        ui["comma"].join(strokes + turned) or ui["unmended"],
+                        ui["comma"].join(strokes + turned) or below["unmended"],
                         f"{found['people'][-1]:.2f}",
                         f"{found['checker'][-1]:.2f}",
                         how,
                     ]
                 )
             button = f'<button class="pg-go" data-play-story="{level["id"]}">'
-            heads = [ui["painted"], ui["people"], ui["checker"], ui["ends"]]
+            heads = [below["painted"], ui["people"], ui["checker"], below["ends"]]
             text += [
                 f"### {level['title'][lang]}",
                 "",
-                f"```{{raw}} html\n{button}▶ {ui['play']}</button>\n```",
+                f"```{{raw}} html\n{button}{below['open']}</button>\n```",
                 "",
                 level["wants"][lang],
                 "",
-                f"<details><summary>{ui['solved']}</summary>",
+                f"<details><summary>{below['solved']}</summary>",
                 "",
                 level["why"][lang],
                 "",

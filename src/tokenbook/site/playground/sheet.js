@@ -8,9 +8,9 @@ const sheetBox = () => `<section class="pg-paint">
   <div class="pg-tools">
     <fieldset class="pg-brushes"><legend>${ui("pays")}</legend>${each(BRUSHES, (pay) =>
       `<label><input type="radio" name="pg-brush" value="${pay}"${
-        pay === brush ? " checked" : ""}><span>${pay}</span></label>`)}</fieldset>
+        pay === brush ? " checked" : ""}><span>${pay}</span></label>`)}
+      <p class="pg-full" role="status"></p></fieldset>
     <ol class="pg-strokes" aria-label="${ui("strokes")}"></ol>
-    <p class="pg-full" role="status"></p>
   </div>
   <div class="pg-sheet" role="group" aria-label="${ui("paint")}"></div></section>`;
 

@@ -118,7 +118,6 @@ function build() {
     <button class="pg-link">${ui("copy_link")}</button>
     <button class="pg-picture">${ui("copy_picture")}</button>
     <button class="pg-why" aria-expanded="false" aria-controls="pg-reason">${ui("why")}</button>
-    <span class="pg-copied" role="status"></span>
     <button class="pg-more" aria-expanded="false" aria-label="${ui("controls")}">…</button>
     <button class="pg-step">${ui("step")}</button>
     <button class="pg-reset">${ui("reset")}</button>
@@ -129,15 +128,15 @@ function build() {
   <div class="pg-body">
     <div>
       ${sheetBox()}
-      <div class="pg-charts"><p class="pg-do"><span>${ui("parting")}</span> <label class="pg-axis"><span>${ui("axis")}</span>
+      <div class="pg-charts"><p class="pg-do"><span class="pg-parting"></span> <label class="pg-axis"><span>${ui("axis")}</span>
         <select aria-label="${ui("axis")}">${each(["iterations", "samples"], (name) => option(name, ui(name)))}</select></label></p>
         <div class="pg-told"><p class="pg-parted"></p><p class="pg-cap pg-seeds">${ui("seeds")}</p></div>
         <p class="pg-do pg-others">${ui("others")}</p>${each(Object.keys(METRICS), chartBox)}</div>
       <div class="pg-share">${each(BOTH, python)}</div>
       <div class="pg-code" hidden><p class="pg-cap"></p><pre tabindex="0"></pre></div>
     </div>
+    ${satisfiedBox()}
     <div>
-      ${satisfiedBox()}
       <div class="pg-prompts" role="group" aria-label="${word("stage", "prompt")}"></div>
       <h3>${ui("icicle")}</h3>
       <p class="pg-cap"><span class="pg-about">${ui("icicle_about")}</span></p>
@@ -178,6 +177,7 @@ function showWatch() {
     (own ? `<b>${escaped(ownLine())}</b><br>` : "") + escaped(word("about", state.task));
   $(".pg-watch").textContent = told ? watch : "";
   $(".pg-why").disabled = !told || (level && iterations < end);
+  $(".pg-why").title = $(".pg-why").disabled ? ui("why_not") : "";
   if ($(".pg-why").disabled) reason(false);
   showBet();
 }
@@ -224,9 +224,10 @@ function showStory() {
     if (here) strip.scrollLeft = button.offsetLeft - strip.offsetLeft - 40;
   }
   $(".pg-tales").value = story.id; // the list, where there is no room for it
-  const own = !story.level && isTurned(state, story, ROWS);
+  const own = !story.level && (!state.two || isTurned(state, story, ROWS));
   root.classList.toggle("pg-own", own);
   $(".pg-head h2").textContent = own ? ui("own") : story.title;
+  $(".pg-parting").textContent = ui(state.two ? "parting" : "alone");
   showWatch();
   $(".pg-reason").innerHTML =
     `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
