@@ -17,7 +17,7 @@ from tokenbook.languages.glossary import terms
 from tokencredit import group_relative, leave_one_out
 
 SIZES = [2, 3, 4, 6, 8, 16]
-ROUND = 48  # points of an ellipse
+ROUND = 24  # points of an ellipse
 FAR = 2.2  # end of the axis
 RULES = {
     "group mean": partial(group_relative, scale=False),
