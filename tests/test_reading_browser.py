@@ -236,7 +236,8 @@ def test_every_prediction_covers_its_output_and_the_paragraph_that_answers(
               const others = covered.filter((x) => !x.closest(".cell.predicted"));
               return [cells.length, covered.length - others.length,
                 after.filter((x) => x?.matches("p:not(.covered)")).length,
-                others.filter((x) => !after.includes(x)).length];
+                others.filter((x) => !after.includes(x)
+                  && !x.closest(".tag_answers")).length];
             }"""
         )
         assert (outputs, shown, others) == (cells, 0, 0), chapter
@@ -414,6 +415,32 @@ def found(page, folder, lang: str, queries: list[str]) -> list[list[list[str]]]:
     """Return (text, address) of the first ten hits of each query."""
     page.goto((folder / lang / "search.html").as_uri())
     return page.evaluate(FIRST, queries)
+
+
+@pytest.mark.parametrize(
+    ("lang", "query", "first"),
+    [
+        ("en", "importance ratio", ["book/glossary"]),
+        ("zh", "比率", ["book/glossary"]),
+        ("en", "KL", ["chapters/07_kl.html", "book/glossary"]),
+        ("zh", "KL", ["chapters/07_kl.html", "book/glossary"]),
+        ("en", "policy", ["chapters/02", "book/glossary.html#policies"]),
+        ("en", "GAE", ["chapters/05", "chapters/05"]),
+        ("en", "how do I run it", ["book/index.html#how-to-run-it"]),
+        ("zh", "怎么运行", ["book/index.html#how-to-run-it"]),
+    ],
+)
+def test_what_is_called_as_one_asks_is_found_first(folder, page, lang, query, first):
+    page.goto((folder / lang / "book/zoo.html").as_uri())
+    page.keyboard.press("Control+k")
+    page.keyboard.type(query)
+    hits = page.locator("#search-hits a[role=option]")
+    hits.first.wait_for()
+    to = hits.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+    for place, link in zip(first, to, strict=False):
+        assert link.startswith(f"../{place}")
+    (on_page,) = found(page, folder, lang, [query])
+    assert first[0] in on_page[0][1]
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])

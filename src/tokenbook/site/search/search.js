@@ -72,7 +72,7 @@
     low: lower(sections[0][2]),
     name: lower(sections[0][2]).replace(/^\d+ |[:：].*/g, ""),
     sections: sections.map(([anchor, level, title, text, bold, side]) => ({
-      anchor, level, title, text, side,
+      anchor, level, title, text, side, terms: bold.split("\n"),
       low: [title, text, bold].map(lower),
       // What else a symptom is called, and the errors that come with it: not shown.
       asked: lower((/symptoms$/.test(page) && WORDS.asked[anchor]) || ""),
@@ -274,12 +274,13 @@
   const A_LINE = 3, ODD = /^(?:nan|inf|infinity|none|null|true|false)$/; // so many keys are a line of a log
   const logged = (query) => {
     const low = query.toLowerCase().trim(), whole = low.replace(BARE, "");
+    const asKey = query.includes(whole); // KL is not the key kl
     const names = [...low.matchAll(NAME)].filter(({ 0: name, index }) =>
       /[/_]/.test(name) || VALUED.test(low.slice(index + name.length))).map(([name]) => name);
     const spaced = keyLines.filter(({ low: [key] }) => key.includes(" ") &&
       (whole === key || (low.includes(key) && VALUED.test(low.slice(low.indexOf(key) + key.length)))));
     const plain = keyLines.filter(({ low: [key], like, today }) =>
-      key === whole ? today || !/^[a-z]+$/.test(key) || !there(key) : key.includes("*") && like.test(whole));
+      key === whole ? today && asKey || !/^[a-z]+$/.test(key) || !there(key) : key.includes("*") && like.test(whole));
     const found = [...new Set([...plain, ...spaced, ...[...new Set(names)].flatMap(ofKey)])];
     if (!found.length) return [];
     const of = new Set(found.map(({ quantity }) => quantity)), broken = /(?<![a-z])(?:nan|inf|infinity)(?![a-z])/.test(low);
@@ -308,10 +309,27 @@
   const search = (query, asTyped = false) => {
     const keys = logged(query), typed = keys.length || asTyped ? keys : called(query);
     const words = keys.names > 1 ? { hits: [] } : inWords(query, typed.length > 0 || asTyped);
-    const first = words.instead ? called(words.instead) : typed;
-    if (!first.length) return words;
-    const seen = new Set(first.map(({ section }) => section));
-    return { ...words, hits: [...first, ...words.hits.filter(({ section }) => !seen.has(section))], log: keys.names > 1 && index.find(({ page }) => /readlog$/.test(page)) };
+    const first = words.instead ? called(words.instead) : typed, lines = first.findIndex(({ section }) => !section.quantity);
+    const ordered = [...first.slice(0, lines < 0 ? first.length : lines), ...leading(words.hits, query), ...first, ...words.hits], seen = new Set();
+    const hits = ordered.filter(({ section }) => !seen.has(section) && seen.add(section));
+    return { ...words, hits, log: keys.names > 1 && index.find(({ page }) => /readlog$/.test(page)) };
+  };
+
+  // What is called as one asks leads: a chapter, or a section that teaches it, the definition
+  // of a term, a section of that title or one that asks the same.
+  const asks = (text) => terms(text).join(" ");
+  const leading = (hits, query) => {
+    const low = lower(query).trim(), rest = hits.filter(({ less }) => !less), ends = HAN.test(low) ? low : ` ${low}`;
+    const take = (is) => (at => at < 0 ? [] : rest.splice(at, 1))(rest.findIndex(is));
+    const chapter = take(({ page, section }) => section.level === 1 && `${page.name} `.startsWith(`${low} `));
+    const glossary = rest.filter(({ page }) => page.page.endsWith("glossary")), [next] = rest.filter((hit) => !glossary.includes(hit));
+    const teaches = chapter[0] ?? (next?.page.page.startsWith("chapters/") ? next : undefined);
+    const whole = (term) => term.replace(/ ?[(（].*/, "") === low, named = (term) => term === chapter[0]?.page.name;
+    const part = (term) => !teaches && low.length > 1 && (term.startsWith(`${low} `) || term.endsWith(ends));
+    const defined = [whole, named, part].flatMap((is) => glossary.map((hit) => ({ ...hit, term: hit.section.terms.find((term) => is(lower(term))) }))).find(({ term }) => term);
+    const section = take(({ section: { title, level } }) => level > 1 &&
+      (lower(title) === low || (asks(lower(title)) === asks(low) && asks(low) !== low)));
+    return [...chapter, ...(defined && teaches ? [teaches] : []), ...(defined ? [defined] : []), ...section];
   };
 
   // A word that the book does not have may be the beginning of one, or misspelt.
@@ -507,20 +525,15 @@
     const option = (href) => add(list, "a", {
       href, role: "option", id: `search-hit-${list.children.length}`, tabIndex: -1,
     });
-    const defines = (query) => ({ page, section }) =>
-      page.page.endsWith("glossary") && section.low[2].split("\n").includes(query);
     const show = (asTyped = false) => {
       const query = field.value.trim(), found = search(query, asTyped), seen = {};
       const { hits } = found;
       const best = hits.filter(({ page }) => (seen[page.title] = (seen[page.title] ?? 0) + 1) <= A_PAGE);
-      const definition = hits.find(defines(lower(query)));
-      const others = best.filter((hit) => hit !== definition);
-      if (definition) others.splice(1, 0, definition); // after the section that teaches it
-      const first = others.slice(0, HITS);
+      const first = best.slice(0, HITS);
       list.replaceChildren();
       for (const hit of first) {
         const link = option(address(hit)), { wanted } = hit;
-        mark(add(link, "b"), hit === definition ? query : hit.section.title, wanted);
+        mark(add(link, "b"), hit.term ?? hit.section.title, wanted);
         if (hit.section.level > 1 && hit.section.title !== hit.page.title)
           mark(add(link, "small"), hit.page.title, wanted);
         else if (WORDS.asks[hit.page.page])
