@@ -70,6 +70,51 @@ def test_a_path_lights_the_contents_dims_the_rest_and_leads_on(folder, page, lan
     page.locator(".path-here").wait_for()  # in the other language, too
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_step_of_a_path_stands_above_the_contents_and_in_a_phones_bar(
+    folder, page, lang
+):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    start(page, folder, lang)
+    follow(page, "weekend")
+    page.evaluate("scrollTo(0, 4000)")
+    page.wait_for_timeout(300)
+    card = page.locator(".path-here")
+    for part in card.locator("> *").all():
+        middle = part.evaluate(
+            """e => { const { x, y, height } = e.getBoundingClientRect();
+              return e.contains(document.elementFromPoint(x + 5, y + height / 2)); }"""
+        )
+        assert middle
+    step = page.locator(".path-step")
+    assert not step.is_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert re.fullmatch(r"1/\d+", step.inner_text())
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_cards_of_the_paths_stand_still_while_one_opens_under_them(
+    folder, page, lang
+):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    start(page, folder, lang)
+    page.locator(".path-own > summary").wait_for()
+    cards = page.locator(".paths-row > details > summary")
+
+    def boxes() -> list[list[float]]:
+        return [
+            [box["x"], box["width"]] for box in (c.bounding_box() for c in cards.all())
+        ]
+
+    before = boxes()
+    page.locator("#path-weekend > summary").click()
+    assert boxes() == before
+    lowest = max(
+        c.bounding_box()["y"] + c.bounding_box()["height"] for c in cards.all()
+    )
+    assert page.locator("#path-weekend ol").bounding_box()["y"] > lowest
+
+
 def test_the_foot_of_a_page_leads_along_the_path_that_may_come_back_to_it(folder, page):
     start(page, folder, "en")
     follow(page, "evening")

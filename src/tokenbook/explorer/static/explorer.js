@@ -146,7 +146,7 @@
         if (!["Enter", " ", undefined].includes(event.key)) return;
         event.preventDefault();
         roots.forEach((root) => root.set(link.dataset.set));
-        roots[0].querySelector(".ex-live").scrollIntoView({ block: "nearest" });
+        roots[0].querySelector(".ex-title").scrollIntoView({ block: "nearest" });
       };
     });
   };

@@ -195,9 +195,10 @@ class ChapterHead(SphinxTransform):
         lang = self.config.edition
 
         def linked(n: int) -> str:
-            name = f"{n}<span>\u00a0{escape(rows[n][lang])}</span>"
+            said = escape(rows[n][lang])
+            name = f"{n}<span>\u00a0{said}</span>"
             return (
-                f'<a href="{Path(found[n]).name}.html">{name}</a>'
+                f'<a href="{Path(found[n]).name}.html" title="{said}">{name}</a>'
                 if n in found
                 else name
             )

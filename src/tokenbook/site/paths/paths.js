@@ -67,13 +67,14 @@
     const minutes = (step) => make("small", "", ` ${fill(words.minutes, step[3])}`);
     if (nav) {
       nav.classList.add("on-path");
-      const box = make("div", "path-here"), leave = make("button", "", words.leave);
+      const box = make("nav", "path-here"), leave = make("button", "", words.leave);
       leave.type = "button";
       leave.addEventListener("click", () => {
         remember("path", null);
         remember("path step", null);
         location.reload();
       });
+      box.ariaLabel = path.name;
       box.append(make("b", "", path.name));
       if (here.length) {
         remember("path step", at);
@@ -84,7 +85,9 @@
         box.append(way);
       }
       box.append(leave);
-      nav.prepend(box);
+      nav.closest(".sidebar-primary-item").before(box); // it stands while the contents scroll
+      const bar = here.length && document.querySelector(".header-article-items__start");
+      if (bar) bar.append(Object.assign(make("span", "path-step", `${at + 1}/${steps.length}`), { ariaHidden: "true" }));
       for (const entry of all("a[data-page]", nav)) {
         const inside = steps.filter(([place]) => place === entry.dataset.page);
         entry.classList.toggle("lit", inside.length > 0);
@@ -204,7 +207,7 @@
     box.addEventListener("toggle", put, { once: true });
     if (asked) {
       box.open = true;
-      box.scrollIntoView();
+      box.querySelector("summary").scrollIntoView();
     }
   };
 

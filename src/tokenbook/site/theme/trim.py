@@ -43,6 +43,7 @@ SIZES = {
 NEEDS = {"sentences": 18, "sentence": 13, "phrase": 9, "": 4.5}  # em of a column
 DASHED = re.compile(r"(?=.*-)[^\"']{1,20}")  # code that a line would break at a minus
 PHONE = 25  # em that a phone has for a table
+COLUMNS = 5  # a table of more, one of them wide, is of numbers: they stand in columns
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
@@ -112,7 +113,8 @@ def mark_cells(app: Sphinx, doctree: nodes.document, page: str) -> None:
             max(max(NEEDS[cell["size"]], _unbroken(cell)) for cell in column)
             for column in zip(*body, strict=True)
         ]
-        if sum(needs) > PHONE and sum(need > NEEDS[""] for need in needs) > 1:
+        wide = sum(need > NEEDS[""] for need in needs)
+        if sum(needs) > PHONE and wide > (len(needs) > COLUMNS):
             table["classes"].append("told")
             names = [" ".join(words(cell).split()) for cell in head]
             for cells in body:
