@@ -891,7 +891,9 @@ def test_a_plot_of_the_playground_has_room_and_one_without_data_is_a_line(
 ):
     page.emulate_media(reduced_motion="reduce")
     opened(page, folder, "en/book/playground", width)
+    page.evaluate("document.querySelector('.pg-step').click()")  # some curves come then
     silent = page.locator(".pg-chart.pg-silent")
+    silent.first.wait_for()
     assert silent.count() > 0 and not silent.locator("canvas:visible").count()
     assert max(box.bounding_box()["height"] for box in silent.all()) < 60
     for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
