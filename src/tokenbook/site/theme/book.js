@@ -10,7 +10,7 @@
   const STOOD = 20; // frames in which nothing was pushed any more
   const SCROLLED = 600; // ms, and the window stands again
   const SLOW = 150; // ms to lay out a section: where one takes longer, the rest wait
-  const READ = 0.8; // of the minutes of its road, and a chapter counts as read
+  const READ = 0.95; // of the minutes of its road, and a chapter counts as read
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
