@@ -610,7 +610,7 @@ def test_what_came_later_than_what_is_looked_at_stands_back(opened):
     assert curve.evaluate(darkest) > 120
 
 
-PRESS = {"zh": ["先猜，或", "按“播放”"], "en": ["bet, or ", "press Play"]}
+PRESS = {"zh": ["先猜，再", "按“播放”"], "en": ["bet, then ", "press Play"]}
 
 
 @pytest.mark.parametrize("lang", PRESS)
