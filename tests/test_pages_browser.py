@@ -935,3 +935,34 @@ def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least)
         "article section section > p", "p => p.getBoundingClientRect().width"
     )
     assert alone and min(alone) > 0.98 * column, (alone, column)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_what_is_folded_stands_beside_the_text_and_over_nothing(folder, page, lang):
+    for chapter in ("05_critics_gae", "01_tokens_as_actions"):
+        opened(page, folder, f"{lang}/chapters/{chapter}", 1440)
+        lines, rooms, met = page.evaluate(
+            """() => {
+              const parts = document.querySelectorAll("article > section > section");
+              for (const part of parts) part.style.contentVisibility = "visible";
+              const folds = ".tag_hide-cell > details.hide, details.hint";
+              const closed = [...document.querySelectorAll(folds)].filter(
+                (e) => e.checkVisibility() && !e.open);
+              const box = (e) => e.getBoundingClientRect();
+              const lines = closed.map((e) => box(e.firstElementChild));
+              const text = "article :is(p, li, pre, table, h2, .explorer, .predict)";
+              const others = [...document.querySelectorAll(text)]
+                .filter((e) => e.checkVisibility() && !e.closest("summary"))
+                .map((e) => {
+                  const all = document.createRange();
+                  all.selectNodeContents(e);
+                  return e.matches("p, li, h2") ? box(all) : box(e);
+                });
+              const meet = (a, b) => a !== b && a.left < b.right - 1
+                && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+              return [lines.length, closed.filter((e) => e.offsetHeight).length,
+                lines.filter((a) =>
+                  [...lines, ...others].some((b) => meet(a, b))).length];
+            }"""
+        )
+        assert lines > 15 and (rooms, met) == (0, 0), chapter
