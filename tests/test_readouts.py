@@ -1192,7 +1192,7 @@ READOUTS = [
         "of them not sampled 23",
         "sampled / trained 12 / 35",
     ),
-    # .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1, as in chapter 12's cell
+    # .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1 (cell of 12)
     (
         "two_factors",
         {},
