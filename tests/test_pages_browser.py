@@ -7,6 +7,7 @@ from quick import some
 from test_site_build import load
 
 from tokenbook.symptoms.index_page import QUANTITIES, curves
+from tokencredit import ALGORITHMS
 
 measure = load("measure")
 pytestmark = pytest.mark.browser
@@ -867,6 +868,50 @@ def test_words_filter_the_symptoms_and_from_none_there_is_a_way_back(
     assert cards.count() == every
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_the_matrix_of_the_zoo_is_a_line_for_each_algorithm(
+    folder, page, lang
+):
+    opened(page, folder, f"{lang}/book/zoo", 390, 844)
+    assert not page.locator(".zoo-matrix").is_visible()
+    lines = page.locator(".zoo-list li")
+    assert lines.count() == len(ALGORITHMS)
+    said = dict(line.split(" ", 1) for line in lines.all_inner_texts()[:4])
+    assert said["PPO"] == "credit, advantage, whiten, loss, value_coef, value_clip"
+    for line in lines.all():
+        box = line.bounding_box()
+        assert box["x"] >= 16 and box["x"] + box["width"] <= 374
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_tables_plots_and_outputs_end_where_the_text_ends_or_where_figures_do(
+    folder, page, lang
+):
+    for name in ("07_kl", "10_dapo"):
+        opened(page, folder, f"{lang}/chapters/{name}")
+        page.evaluate(measure.UNCOVER)
+        head = page.locator(".chapter-head").bounding_box()
+        text = page.locator("article > section > section > p").first
+        left, widths = head["x"], {text.bounding_box()["width"], head["width"]}
+        printed = page.locator("table.printed")
+        assert printed.count() >= 3
+        for table in page.locator("article table.table:visible").all():
+            box = table.bounding_box()
+            assert box["x"] == pytest.approx(left, abs=1)
+            assert box["width"] >= min(widths) - 1
+            assert box["width"] <= max(widths) + 1
+        for plot in page.locator("article .fig:has(> svg:only-child):visible").all():
+            assert plot.bounding_box()["width"] == pytest.approx(min(widths), abs=1)
+
+
+def test_the_two_humps_and_their_bars_stand_beside_each_other(folder, page):
+    opened(page, folder, "en/chapters/07_kl")
+    figure = page.locator("[data-xp=two_humps]")
+    assert figure.bounding_box()["height"] <= 480
+    above, below = (plot.bounding_box() for plot in figure.locator(".axes").all())
+    assert above["y"] == below["y"] and above["height"] == below["height"]
+
+
 def test_the_matrix_of_the_zoo_keeps_its_names_in_view_and_says_that_more_follows(
     folder, page
 ):
@@ -874,7 +919,7 @@ def test_the_matrix_of_the_zoo_keeps_its_names_in_view_and_says_that_more_follow
     table = page.locator(".zoo-matrix")
     text = page.locator("article > section > p").first.bounding_box()
     assert table.bounding_box()["x"] == text["x"]
-    opened(page, folder, "en/book/zoo", 390, 500)
+    opened(page, folder, "en/book/zoo", 700, 500)
     box = page.locator(".pst-scrollable-table-container:has(.zoo-matrix)")
     faded = "e => getComputedStyle(e).maskImage !== 'none'"
     box.scroll_into_view_if_needed()
