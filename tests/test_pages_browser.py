@@ -877,7 +877,7 @@ def test_on_a_phone_the_matrix_of_the_zoo_is_a_line_for_each_algorithm(
     lines = page.locator(".zoo-list li")
     assert lines.count() == len(ALGORITHMS)
     said = dict(line.split(" ", 1) for line in lines.all_inner_texts()[:4])
-    assert said["PPO"] == "credit, advantage, whiten, loss, value_coef, value_clip"
+    assert said["RLOO"] == "advantage, kl_coef"
     for line in lines.all():
         box = line.bounding_box()
         assert box["x"] >= 16 and box["x"] + box["width"] <= 374
@@ -906,7 +906,7 @@ def test_tables_plots_and_outputs_end_where_the_text_ends_or_where_figures_do(
 
 def test_the_two_humps_and_their_bars_stand_beside_each_other(folder, page):
     opened(page, folder, "en/chapters/07_kl")
-    figure = page.locator("[data-xp=two_humps]")
+    figure = page.locator(".explorer[data-xp=two_humps]")
     assert figure.bounding_box()["height"] <= 480
     above, below = (plot.bounding_box() for plot in figure.locator(".axes").all())
     assert above["y"] == below["y"] and above["height"] == below["height"]

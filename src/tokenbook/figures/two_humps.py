@@ -61,7 +61,7 @@ def draw(L, centre, width, sampler):
         y_name=L("概率", "probability"),
         x_ticks=[0, 10, 20, 30, 40],
         y_ticks={0: "0", 0.1: "0.10", 0.2: "0.20"},
-        height=170,
+        height=145,
     )
     points = list(zip(PLACES.tolist(), TWO.exp().tolist(), strict=True))
     chances.fill([(0, 0), *points, (40, 0)], "old")
@@ -74,10 +74,10 @@ def draw(L, centre, width, sampler):
         x=(-0.5, 40.5),
         y=(-0.06, top),
         x_name=L("同样的写法，0 到 40", "the same outputs, 0 to 40"),
-        y_name=L("各处的贡献", "share of the KL"),
+        y_name=L("各处的贡献，画到 0.5 为止", "share of the KL, drawn up to 0.5"),
         x_ticks=[0, 10, 20, 30, 40],
         y_ticks={0: "0", 0.25: "0.25", 0.5: "0.50"},
-        height=170,
+        height=145,
     )
     shares.rule(y=0)
     for place, part in enumerate(parts(centre, width, sampler)):
@@ -159,8 +159,4 @@ FIGURE = Figure(
         ),
     ],
     wide=True,
-    note=(
-        "大于 0.5 的柱子画到 0.5 为止。",
-        "Bars taller than 0.5 end at 0.5.",
-    ),
 )
