@@ -7,9 +7,9 @@ that has a parameter `mask` is given the batch's mask, one that has none is not.
     advantages   token_advantages  one number per token
     loss         policy_loss       ratio, clip, KL, entropy, aggregation
 
-Each takes an algorithm, or its name, and tensors by name; `**batch.given()` hands over
-a batch. A stage's own dials may be turned the same way: `clip_high=0.3` reaches a loss
-that has a parameter `clip_high`. A name that nothing takes is refused.
+Each takes an algorithm, or its name, and tensors by keyword: `**batch.as_dict()` passes
+a batch. A stage's own dials are keywords too: `clip_high=0.3` reaches a loss that has a
+parameter `clip_high`. A keyword that no stage takes is an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tokencredit.tensors.shapes import PerToken, Scalar, SequenceMask, TokenMask
 from tokencredit.weight.aggregate import AGGREGATIONS, aggregate_loss
 from tokencredit.weight.kl import KL_ESTIMATORS, kl_penalty
 
-CREDIT = ("sequence", "turn", "token")
+CREDIT_LEVELS = ("sequence", "turn", "token")
 CLIPS = ("clip_low", "clip_high")
 LOSS_STAGES = ("log_ratio", "clip_rule", "loss")
 TABLES: list[Mapping[str, Algorithm]] = []  # where names are looked up: ALGORITHMS
@@ -49,8 +49,8 @@ TABLES: list[Mapping[str, Algorithm]] = []  # where names are looked up: ALGORIT
 class Algorithm:
     """An entry of ALGORITHMS 一个算法: every choice explicit, every choice sourced.
 
-    A stage is a function; what its parameters are called says what it is given (see
-    `given`). None means that the algorithm has no such stage.
+    A stage is a function, called with the batch's fields that its parameters name (see
+    `call_stage`). None means that the algorithm has no such stage.
 
     Args:
         name: key in ALGORITHMS.
@@ -60,7 +60,7 @@ class Algorithm:
         length_penalty: of the lengths, added to the reward on the last token.
         keep: which sequences are learned from, of rewards and groups.
         refill: go on sampling until the batch that `keep` thinned is full again.
-        credit: the unit that is judged: a whole "sequence", a "turn" or a "token".
+        credit_level: credit is assigned per "sequence", per "turn" or per "token".
         advantage: from rewards per unit to advantages; it has a critic if it names
             `values`.
         whiten: normalise the advantages over all tokens of the batch.
@@ -77,7 +77,7 @@ class Algorithm:
         sources: for each field, where in the paper it is or whose default.
 
     Raises:
-        ValueError: an unknown unit of credit, estimator, place or aggregation.
+        ValueError: an unknown level of credit, estimator, place or aggregation.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Algorithm:
     length_penalty: Callable | None
     keep: Callable | None
     refill: bool
-    credit: str
+    credit_level: str
     advantage: Callable
     whiten: bool
     log_ratio: Callable
@@ -103,7 +103,7 @@ class Algorithm:
     sources: Mapping[str, str]
 
     def __post_init__(self):
-        choice("credit", self.credit, CREDIT)
+        choice("credit_level", self.credit_level, CREDIT_LEVELS)
         choice("kl_estimator", self.kl_estimator, KL_ESTIMATORS)
         choice("kl_in", self.kl_in, ("loss", "reward"))
         choice("aggregation", self.aggregation, AGGREGATIONS)
@@ -157,7 +157,7 @@ def parameters(stage: Callable) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(stage).parameters
 
 
-def given(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
+def call_stage(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
     """Call a stage with what it names 阶段要什么给什么, as pytest does with fixtures.
 
     Args:
@@ -172,7 +172,7 @@ def given(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
         ValueError: the stage cannot do without something that is not there.
 
     >>> from tokencredit import ALGORITHMS
-    >>> given(ALGORITHMS["RLOO"], "advantage", {"rewards": torch.ones(2)})
+    >>> call_stage(ALGORITHMS["RLOO"], "advantage", {"rewards": torch.ones(2)})
     Traceback (most recent call last):
     ValueError: RLOO: its advantage needs groups, which the batch does not have
     """
@@ -345,7 +345,7 @@ def token_advantages(
     rewards_only_where(mask, rewards, "live tokens")
     only_finite(rewards, choice("missing", missing, MISSING))
     batch = batch | {"rewards": rewards, "mask": mask}
-    if algorithm.credit == "turn":
+    if algorithm.credit_level == "turn":
         if batch.get("turn_ends") is None:
             lacks(algorithm, "credit per turn", "turn_ends")
         ends = token_mask(batch["turn_ends"], rewards, "turn_ends")
@@ -360,10 +360,10 @@ def token_advantages(
 
 def advantages_of(algorithm: Algorithm, batch: Mapping[str, object]) -> PerToken:
     """What `token_advantages` returns for rows that all have been judged."""
-    if algorithm.credit != "sequence":
-        return given(algorithm, "advantage", batch)
+    if algorithm.credit_level != "sequence":
+        return call_stage(algorithm, "advantage", batch)
     rewards, mask = batch["rewards"], batch["mask"]
-    scores = given(algorithm, "advantage", {**batch, "rewards": row_sum(rewards)})
+    scores = call_stage(algorithm, "advantage", {**batch, "rewards": row_sum(rewards)})
     return torch.where(mask, scores[:, None], 0)
 
 
@@ -454,10 +454,10 @@ def policy_loss(
         "advantages": torch.where(mask, advantages, 0),
         "mask": mask,
     }
-    x["log_ratio"] = given(algorithm, "log_ratio", x)
+    x["log_ratio"] = call_stage(algorithm, "log_ratio", x)
     if algorithm.clip_rule is not None:
-        x["clip_low"], x["clip_high"] = given(algorithm, "clip_rule", x)
-    loss = given(algorithm, "loss", x)
+        x["clip_low"], x["clip_high"] = call_stage(algorithm, "clip_rule", x)
+    loss = call_stage(algorithm, "loss", x)
     if algorithm.kl_coef and algorithm.kl_in == "loss":
         kl = reference_kl(algorithm, "log_probs", x, mask)
         loss = loss + algorithm.kl_coef * kl

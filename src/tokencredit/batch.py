@@ -46,7 +46,7 @@ class Batch:
     ref_log_probs: PerToken | None = None  # under the frozen reference
     sampler_log_probs: PerToken | None = None  # where old_log_probs are the trainer's
     turn_ends: TokenMask | None = None  # the last token of every turn
-    advantages: PerToken | None = None  # filled in by `credit`
+    advantages: PerToken | None = None  # filled in by `assign_credit`
     returns: PerToken | None = None  # the critic's targets, likewise
     filtered: bool = False  # the algorithm's filter has been applied
 
@@ -86,14 +86,14 @@ class Batch:
         """The same rows in a random order."""
         return self.select(torch.randperm(len(self), generator=generator))
 
-    def given(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, object]:
         """The fields that are there, by name."""
         there = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: x for name, x in there.items() if x is not None}
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors among them."""
-        return {name: x for name, x in self.given().items() if isinstance(x, Tensor)}
+        return {name: x for name, x in self.as_dict().items() if isinstance(x, Tensor)}
 
 
 def join(batches: list[Batch]) -> Batch:

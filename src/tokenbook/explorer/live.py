@@ -14,7 +14,7 @@ import traitlets
 
 from tokenbook import languages
 from tokenbook.explorer.drawing import Dial, Drawing, State
-from tokenbook.explorer.page import SHEETS, STATIC
+from tokenbook.explorer.embed import SHEETS, STATIC
 from tokenbook.explorer.tree import h, html
 from tokenbook.explorer.words import LANGUAGES, Language
 

@@ -8,7 +8,7 @@ import torch
 from tokenbook.explorer import Strip, Words
 from tokencredit import Algorithm, Batch, policy_loss
 from tokencredit.algorithm import named
-from tokencredit.training import credit
+from tokencredit.training import assign_credit
 
 
 def strip_of(
@@ -50,10 +50,10 @@ def strip_of(
         raise ValueError(f"i must be a row, 0 to {len(batch) - 1}, got {i}")
     algorithm = named(algorithm)
     if batch.advantages is None:
-        batch = credit(replace(algorithm, keep=None), batch)
+        batch = assign_credit(replace(algorithm, keep=None), batch)
     leaf = batch.old_log_probs if log_probs is None else log_probs
     leaf = leaf.detach().double().requires_grad_()
-    loss = policy_loss(algorithm, leaf, **batch.given(), **more)
+    loss = policy_loss(algorithm, leaf, **batch.as_dict(), **more)
     (slope,) = torch.autograd.grad(loss, leaf)
     live = slice(0, int(batch.lengths()[i]))
     return Strip(

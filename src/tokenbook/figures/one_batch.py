@@ -36,7 +36,7 @@ from tokenbook.figures import family
 from tokenbook.figures._thread import STAGES
 from tokenbook.languages.glossary import terms
 from tokencredit import ALGORITHMS, Algorithm, Batch, aggregate_loss, policy_loss
-from tokencredit.training import credit
+from tokencredit.training import assign_credit
 
 RECORD = json.loads(
     (Path(__file__).parent / "static" / "one_batch.json").read_text("utf-8")
@@ -56,7 +56,7 @@ ARROWS = {  # what changes with a field, as an arrow of the thread; KL: see `arr
     "length_penalty": "reward",
     "keep": "credit",
     "refill": "tokens",
-    "credit": "credit",
+    "credit_level": "credit",
     "advantage": "credit",
     "whiten": "credit",
     "value_coef": "gradient",
@@ -215,7 +215,7 @@ def cells(name: str, right: int, updates: int) -> list[Cells]:
         for each response its cells; a response that is filtered out has zeros.
     """
     algorithm = ALGORITHMS[name]
-    learned = credit(algorithm, batch(right))
+    learned = assign_credit(algorithm, batch(right))
     lengths = [len(one["old"]) for one in responses(right)]
     found = [Cells([0.0] * n, [0.0] * n, [False] * n, False) for n in lengths]
     if not len(learned):
@@ -236,7 +236,7 @@ def pushes(algorithm: Algorithm, learned: Batch, now: torch.Tensor) -> torch.Ten
     """Minus the gradient on every log-probability, in units of the mean weight."""
     leaf = now.clone().requires_grad_()
     loss = policy_loss(
-        algorithm, leaf, entropies=torch.zeros_like(leaf), **learned.given()
+        algorithm, leaf, entropies=torch.zeros_like(leaf), **learned.as_dict()
     )
     (slope,) = torch.autograd.grad(loss, leaf)
     return -slope / mean_weight(learned, algorithm.aggregation)

@@ -33,10 +33,10 @@ from tokencredit import (
     rollout,
     token_log_ratio,
 )
-from tokencredit.training import read
+from tokencredit.training import forward
 from tokencredit.world.rollout import texts
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.starts import warm_start
-from tokencredit.world.verdict import on_last_token
 
 WORDS = ("9-5+7=11✓$", "9+5-7=7✗$", "9+5+7=21✗$", "9-5-7=-3✗$")
 NEXT = ("9-5-7=-3✗$", "9-5+7=11✓$", "9+5-7=7✗$", "9-5+7=11✓$")  # sampled afterwards
@@ -135,7 +135,7 @@ def record():
     seen = []
     for part in PARTS:
         now = batch.select(torch.tensor(part))
-        log_probs = read(policy, now)[0]
+        log_probs = forward(policy, now)[0]
         log_ratio = token_log_ratio(log_probs, now.old_log_probs, now.mask)
         seen.append(rows(log_ratio.detach().exp(), now.mask))
         each = ppo_clip_loss(log_probs, log_ratio, now.advantages)

@@ -22,10 +22,10 @@ from tokenbook.explorer import (
 )
 from tokenbook.languages.glossary import terms
 from tokencredit import ALGORITHMS, ppo_clip_loss, rollout, score, token_log_ratio
-from tokencredit.training import credit, objective, read
+from tokencredit.training import assign_credit, forward, objective
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
-from tokencredit.world.verdict import on_last_token
 
 ROWS = (10, 12, 28)  # three responses of the batch
 PROMPTS = ("9□1□6=4?", "9□1□6=4?", "9□4□2=3?")
@@ -169,17 +169,17 @@ def record(name, passes):
     scores = score(batch, world, prompts, world.reward)
     algorithm = replace(ALGORITHMS["PPO"], loss=LOSS[name])
     rewards = on_last_token(scores, batch.mask)
-    batch = credit(algorithm, replace(batch, rewards=rewards, last_values=None))
+    batch = assign_credit(algorithm, replace(batch, rewards=rewards, last_values=None))
     adam = torch.optim.Adam(policy.parameters(), lr=5e-4)
     seen = []
     for _ in range(passes):
         for part in batch.shuffled(generator).split(128):
             adam.zero_grad()
-            objective(algorithm, part, read(policy, part)).backward()
+            objective(algorithm, part, forward(policy, part)).backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
             adam.step()
         with torch.no_grad():
-            now = read(policy, batch)[0]
+            now = forward(policy, batch)[0]
         ratio = token_log_ratio(now, batch.old_log_probs, batch.mask).exp()
         seen.append([ratio[i, batch.mask[i]].tolist() for i in ROWS])
     return seen

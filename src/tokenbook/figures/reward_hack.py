@@ -28,7 +28,7 @@ from tokenbook.explorer import (
     stack,
     tile,
 )
-from tokencredit.world.tasks.signs import VERDICTS, tries
+from tokencredit.world.tasks.signs import REWARD_FNS, tries
 
 RUNS = (("mark", 0.0), ("mark", 0.04), ("mark", 0.2), ("outcome", 0.0))
 SEEDS = range(5)
@@ -75,7 +75,7 @@ def draw(L, run, moment):
     rows, rights = [], []
     for prompt, text in responses(run, moment):
         found = tries(prompt, text)
-        right = VERDICTS["outcome"](prompt, text)
+        right = REWARD_FNS["outcome"](prompt, text)
         rights.append(bool(right))
         chips = []
         for k in range(TRIES):
@@ -92,7 +92,7 @@ def draw(L, run, moment):
             row(
                 prompt,
                 chips,
-                L("得 ", "paid ") + number(VERDICTS[paid](prompt, text), 0),
+                L("得 ", "paid ") + number(REWARD_FNS[paid](prompt, text), 0),
                 end_sub=L("对", "right") if right else L("错", "wrong"),
                 look="heads tries",
             )

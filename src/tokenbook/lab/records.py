@@ -31,15 +31,15 @@ from tqdm.auto import tqdm
 from tokenbook import ROOT
 from tokenbook.figures import forty_lines, one_batch, reward_hack
 from tokenbook.lab.experiments import hacks
-from tokenbook.lab.experiments.engine_gap import engine
+from tokenbook.lab.experiments.engine_gap import round_weights
 from tokenbook.lab.token_values import fit
-from tokencredit import ALGORITHMS, reward
-from tokencredit.training import credit, objective, read, warm_up
+from tokencredit import ALGORITHMS, add_rewards
+from tokencredit.training import assign_credit, forward, objective, warm_up
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import save_start, warm_start
 from tokencredit.world.tasks import task
-from tokencredit.world.tasks.signs import MEASURES, verdict
+from tokencredit.world.tasks.signs import MEASURES, reward_fn
 from tokencredit.world.text import encode
 
 OUT = ROOT / "src" / "tokenbook" / "figures" / "static"
@@ -96,7 +96,7 @@ def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
         replace(hacks.PLAIN, kl_coef=kl_coef),
         seed,
         quick=False,
-        reward=verdict(paid),
+        reward_fn=reward_fn(paid),
         reference=warm_start("signs", seed=seed),
         steps=iterations,
         every=1,
@@ -152,8 +152,10 @@ def aged(start, updates: int) -> list[Policy]:
     for _ in range(updates):
         prompts = SIGNS.prompts(32, rng)
         batch = rollout(policy, SIGNS, prompts, group_size=8, generator=dice)
-        batch = credit(ALGORITHMS["GRPO"], reward(batch, SIGNS, prompts), start)
-        loss = objective(ALGORITHMS["GRPO"], batch, read(policy, batch))
+        batch = assign_credit(
+            ALGORITHMS["GRPO"], add_rewards(batch, SIGNS, prompts), start
+        )
+        loss = objective(ALGORITHMS["GRPO"], batch, forward(policy, batch))
         optimizer.zero_grad(), loss.backward(), optimizer.step()
         ages.append(deepcopy(policy))
     return ages
@@ -162,7 +164,7 @@ def aged(start, updates: int) -> list[Policy]:
 def of_one_batch() -> list[dict]:
     """Return right and wrong responses to two prompts, and what is measured of them."""
     start = warm_start("signs", seed=0)
-    judge, sampler = fit(start, 100), engine(start, 2)
+    judge, sampler = fit(start, 100), round_weights(start, 2)
     old, *later = aged(start, one_batch.UPDATES)
 
     def short(numbers):

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from tokencredit.training import read
+from tokencredit.training import forward
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.tasks import task
 from tokencredit.world.text import encode
@@ -75,7 +75,7 @@ def fit(policy, steps, seed=0):
         batch = rollout(policy, SIGNS, prompts, generator=generator)
         pairs = zip(prompts, texts(batch, SIGNS.vocabulary), strict=True)
         scores = torch.tensor([SIGNS.reward(*pair) for pair in pairs])
-        values = read(critic, batch)[2]
+        values = forward(critic, batch)[2]
         loss = (values - scores[:, None])[batch.mask].square().mean()
         optimizer.zero_grad()
         loss.backward()

@@ -40,12 +40,12 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "site.pages.sources",
     "site.pages.references",
     "site.chapter.code_lines",
-    "explorer.book",
+    "explorer.sphinxext",
     "homework.practice.page",
     "site.chapter.cards",
     "symptoms.page",
     "symptoms.config_page",
-    "figures._book",
+    "figures._sphinxext",
     "site.theme.bundle",
     "site.paths.page",  # writes a page from the bundle
     "site.share.page",  # cuts what it serves, once it is copied

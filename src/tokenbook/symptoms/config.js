@@ -4,7 +4,7 @@
 function configReader(data) {
   "use strict";
   const OPENS = "([{", CLOSES = ")]}", LONGEST = 200000;
-  const STAGES = ["advantage", "clip_rule", "credit", "log_ratio", "loss"];
+  const STAGES = ["advantage", "clip_rule", "credit_level", "log_ratio", "loss"];
   const WORD = /^[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=[^]*$/;
   const YAML_LINE = /^[ \t]*(#.*|-([ \t].*)?|[\w."'-]+ *:([ \t].*)?|---)?$/;
   const YAML_REST = /^(.*[:-][ \t]+)?[&*!|>%@`].*$/;

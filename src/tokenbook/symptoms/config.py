@@ -25,7 +25,7 @@ import yaml
 from tokenbook.languages import LANGUAGES
 
 HERE = Path(__file__).parent
-STAGES = ("advantage", "clip_rule", "credit", "log_ratio", "loss")
+STAGES = ("advantage", "clip_rule", "credit_level", "log_ratio", "loss")
 OPENS, CLOSES = "([{", ")]}"
 LONGEST = 200_000  # characters
 WORD = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=.*", re.S | re.A)

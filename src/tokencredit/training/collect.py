@@ -14,9 +14,9 @@ from tokencredit.credit.groups import MISSING
 from tokencredit.diagnostics import group_reward_std, zero_variance_share
 from tokencredit.tensors.checks import choice
 from tokencredit.training.dials import Dials
-from tokencredit.training.stages import filtered, with_a_verdict
+from tokencredit.training.stages import drop_unscored, filtered
 from tokencredit.world.protocol import World
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 
 def collect(
@@ -26,8 +26,8 @@ def collect(
     dials: Dials,
     rng: np.random.Generator,
     generator: torch.Generator,
-    verdict: Verdict | None = None,
-    measure: Mapping[str, Verdict] | None = None,
+    reward_fn: RewardFunction | None = None,
+    measure: Mapping[str, RewardFunction] | None = None,
     missing: str = "refuse",
 ) -> tuple[Batch, dict[str, float]]:
     """Sample and judge a round; an algorithm that refills samples until it is full.
@@ -39,11 +39,11 @@ def collect(
     Args:
         sampler: the policy that writes.
         world: a task or a game.
-        algorithm: whose filter is applied here if it refills; else by `credit`.
+        algorithm: whose filter is applied here if it refills; else by `assign_credit`.
         dials: of the round.
         rng: of the prompts.
         generator: of the tokens.
-        verdict, measure, missing: see `train`.
+        reward_fn, measure, missing: see `train`.
 
     Returns:
         The batch, and means over what was sampled (and has a verdict).
@@ -54,7 +54,7 @@ def collect(
     algorithm = named(algorithm)
     full = dials.prompts * dials.group_size
     kept, sampled = [], []
-    judge = {"verdict": verdict, "measure": measure}
+    judge = {"reward_fn": reward_fn, "measure": measure}
     if choice("missing", missing, MISSING) != "refuse":
         judge["missing"] = missing  # a world of somebody else's may not know the switch
     for _ in range(dials.refills if algorithm.refill else 1):
@@ -71,7 +71,7 @@ def collect(
             metrics | {"groups": batch.groups + dials.prompts * len(sampled)}
         )
         if missing == "leave out":
-            batch = with_a_verdict(batch)
+            batch = drop_unscored(batch)
         if algorithm.refill:
             batch = filtered(algorithm, batch)
         if len(batch):

@@ -29,9 +29,9 @@ from tokencredit.diagnostics import (
 from tokencredit.training.checkpoint import Checkpoint
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS, Dials
-from tokencredit.training.stages import credit, log_probs_of, objective, read
+from tokencredit.training.stages import assign_credit, forward, log_probs_of, objective
 from tokencredit.world.protocol import World
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 SAVE_EVERY = 10  # rounds between two checkpoints
 
@@ -43,11 +43,11 @@ def train(
     *,
     dials: Dials | None = None,
     seed: int = 0,
-    reward: Verdict | None = None,
-    measure: Mapping[str, Verdict] | None = None,
+    reward_fn: RewardFunction | None = None,
+    measure: Mapping[str, RewardFunction] | None = None,
     missing: str = "refuse",
     reference: nn.Module | None = None,
-    engine: Callable[[nn.Module], nn.Module] | None = None,
+    make_sampler: Callable[[nn.Module], nn.Module] | None = None,
     checkpoint: Path | str | None = None,
     progress: bool | str = False,
 ) -> list[dict]:
@@ -59,7 +59,7 @@ def train(
         algorithm: an entry of ALGORITHMS or its name.
         dials: everything else that can be turned.
         seed: of prompts, sampling and shuffling.
-        reward: replaces the task's verdict for learning; success stays the task's.
+        reward_fn: replaces the task's reward for learning; success stays the task's.
             Not for a game, which pays its own.
         measure: more verdicts to record, by name; their mean is a metric. Likewise.
         missing: a verdict that is NaN or None is refused, which ends the run; "leave
@@ -68,8 +68,8 @@ def train(
         reference: the frozen policy of the KL penalty, or the teacher of one that is
             taught. None: the policy as it is now, if the algorithm has a penalty; else
             there is none. With one, its distance is measured, penalty or not.
-        engine: makes the sampler from a copy of the policy, as an inference engine
-            that computes a little differently would. None: the policy samples itself.
+        make_sampler: returns the sampler, made from a copy of the policy, such as an
+            inference engine with other numerics. None: the policy samples itself.
         checkpoint: a file written every 10 iterations and at the end; an interrupted
             run that is called again goes on from it, and ends as if it had never
             stopped.
@@ -95,7 +95,7 @@ def train(
     check(algorithm, policy, dials)
     if reference is None and algorithm.kl_coef:
         reference = copy.deepcopy(policy)
-    apart = engine is not None or dials.refresh > 1
+    apart = make_sampler is not None or dials.refresh > 1
     behind = copy.deepcopy(policy) if apart else policy  # what samples
     optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
@@ -110,7 +110,7 @@ def train(
         generator,
     )
     history = saved.load()
-    sampler = engine(behind) if engine else behind
+    sampler = make_sampler(behind) if make_sampler else behind
     spent = history[-1]["seconds"] if history else 0.0
     clock = time.process_time() - spent
     bar = tqdm(
@@ -123,15 +123,23 @@ def train(
     for step in range(len(history), dials.steps):
         if apart and step % dials.refresh == 0:
             behind.load_state_dict(policy.state_dict())
-            sampler = engine(behind) if engine else behind
+            sampler = make_sampler(behind) if make_sampler else behind
         batch, metrics = collect(
-            sampler, world, algorithm, dials, rng, generator, reward, measure, missing
+            sampler,
+            world,
+            algorithm,
+            dials,
+            rng,
+            generator,
+            reward_fn,
+            measure,
+            missing,
         )
-        batch = corrected(algorithm, policy, batch, dials)
-        batch = credit(
+        batch = recompute_old_log_probs(algorithm, policy, batch, dials)
+        batch = assign_credit(
             algorithm, batch, reference, temperature=dials.temperature, missing=missing
         )
-        metrics |= seen_before(algorithm, batch)
+        metrics |= batch_metrics(algorithm, batch)
         for _ in range(dials.epochs):
             size = max(-(-len(batch) // dials.minibatches), 1)
             for part in batch.shuffled(generator).split(size):
@@ -162,7 +170,7 @@ def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
         )
 
 
-def corrected(
+def recompute_old_log_probs(
     algorithm: Algorithm, policy: nn.Module, batch: Batch, dials: Dials
 ) -> Batch:
     """The batch as the algorithm wants it before the update.
@@ -192,7 +200,7 @@ def update(
         policy: changed in place.
         optimizer: of its parameters.
         algorithm: an entry of ALGORITHMS or its name.
-        step: the mini-batch, from `credit`.
+        step: the mini-batch, from `assign_credit`.
         dials: micro_size, temperature and max_grad_norm are used.
 
     Returns:
@@ -206,7 +214,7 @@ def update(
     live: dict[str, list] = {}
     for micro in step.by_length().split(dials.micro_size or max(len(step), 1)):
         micro = micro.trimmed()
-        log_probs, entropies, values = read(policy, micro, dials.temperature)
+        log_probs, entropies, values = forward(policy, micro, dials.temperature)
         log_probs.retain_grad()
         now = (log_probs, entropies, values)
         objective(algorithm, micro, now, step=step).backward()
@@ -234,7 +242,7 @@ def update(
     }
 
 
-def seen_before(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
+def batch_metrics(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
     """Metrics of a batch before it is learned from; see `train`."""
     metrics = {"kept": len(batch)}
     if batch.ref_log_probs is not None:

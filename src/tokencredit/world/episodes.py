@@ -94,7 +94,7 @@ def play(
         cache, rows = cache.rows(heard > 0), rows[heard > 0]
         if not len(rows):
             break
-        logits, values = written.read(policy, rows, cache)
+        logits, values = written.forward(policy, rows, cache)
 
         over = torch.from_numpy(games.truncated)[rows]
         if policy.critic:
@@ -159,7 +159,7 @@ class Written:
         self.tokens[row, start : start + len(ids)] = torch.tensor(ids, dtype=torch.long)
         self.length[row] += len(ids)
 
-    def read(self, policy: nn.Module, rows: Tensor, cache):
+    def forward(self, policy: nn.Module, rows: Tensor, cache):
         """Let the policy read what is new in these rows: logits, values after it."""
         full = self.length[rows]
         width = int((full - self.seen[rows]).max())

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tokencredit.batch import Batch
 from tokencredit.tensors.shapes import TokenIds, TokenMask
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 
 class World(Protocol):
@@ -39,8 +39,8 @@ class World(Protocol):
         temperature: float,
         rng: np.random.Generator,
         generator: torch.Generator,
-        verdict: Verdict | None = None,
-        measure: Mapping[str, Verdict] | None = None,
+        reward_fn: RewardFunction | None = None,
+        measure: Mapping[str, RewardFunction] | None = None,
         missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """`group_size` rows for each of `num` fresh prompts (instances of a game).
@@ -50,9 +50,9 @@ class World(Protocol):
 
         Returns:
             The batch with its rewards, and numbers per row: at least reward, success,
-            length and truncated, and one per verdict in `measure`.
+            length and truncated, and one per function in `measure`.
 
         Raises:
-            ValueError: a `verdict`, `measure` or `missing` where the world pays its
+            ValueError: a `reward_fn`, `measure` or `missing` where the world pays its
                 own rewards.
         """

@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tokencredit.batch import Batch
-from tokencredit.world.text import EOS, Vocabulary, decode, encode
+from tokencredit.world.text import EOS, HasVocabulary, decode, encode
 
 
 @torch.no_grad()
 def rollout(
     policy: torch.nn.Module,
-    task: Vocabulary,
+    task: HasVocabulary,
     prompts: list[str],
     *,
     group_size: int = 1,

@@ -5,7 +5,7 @@ from typing import Protocol
 EOS = "$"
 
 
-class Vocabulary(Protocol):
+class HasVocabulary(Protocol):
     """What sampling needs of a task: the id of a token is its place in `vocabulary`.
 
     If the vocabulary holds ``EOS`` ("$"), responses have variable length: one that

@@ -20,10 +20,10 @@ from tokencredit.batch import Batch
 from tokencredit.credit.rewards import soft_overlong
 from tokencredit.training import Dials, train, warm_up
 from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.scoring import RewardFunction
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
 from tokencredit.world.tasks.signs import MEASURES, Signs
-from tokencredit.world.verdict import Verdict
 
 TASK: Signs = task("signs")
 DIALS = {"prompts": 32, "group_size": 8, "minibatches": 2, "lr": 5e-4}
@@ -125,9 +125,9 @@ def learn(
     *,
     goal: Signs = TASK,
     policy: nn.Module | None = None,
-    reward: Verdict | None = None,
+    reward_fn: RewardFunction | None = None,
     reference: nn.Module | None = None,
-    engine: Callable[[nn.Module], nn.Module] | None = None,
+    make_sampler: Callable[[nn.Module], nn.Module] | None = None,
     every: int = 2,
     moments: Iterable[int] = (0,),
     **dials,
@@ -140,9 +140,9 @@ def learn(
         quick: two rounds of a few responses.
         goal: the task, with the warm start's vocabulary.
         policy: trained in place; None: the warm start of the seed.
-        reward: a verdict that is paid instead of the task's own.
+        reward_fn: paid instead of the task's own.
         reference: a policy that the distance is measured to.
-        engine: makes the sampler, if it computes differently; see `train`.
+        make_sampler: makes the sampler, if it computes differently; see `train`.
         every: rounds per row.
         moments: rounds before which responses are kept; the end is always one.
         **dials: of `Dials`, over DIALS.
@@ -155,10 +155,10 @@ def learn(
         algorithm,
         dials=Dials(**SMALL if quick else DIALS | dials),
         seed=seed,
-        reward=reward,
+        reward_fn=reward_fn,
         measure=MEASURES,
         reference=reference,
-        engine=engine,
+        make_sampler=make_sampler,
         progress=BARS.get(),
     )
     watched.rounds = len(history)

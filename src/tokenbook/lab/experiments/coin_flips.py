@@ -31,7 +31,9 @@ def coin(seed):
 
 def run(variant, seed, quick, checkpoint):
     row, passes = ARMS[variant["arm"]]
-    return learn(row, seed, quick, reward=coin(seed), moments=(0, 10), **DIALS | passes)
+    return learn(
+        row, seed, quick, reward_fn=coin(seed), moments=(0, 10), **DIALS | passes
+    )
 
 
 def ended(rows, arm, column="success"):

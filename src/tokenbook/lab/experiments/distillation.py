@@ -30,7 +30,7 @@ TAUGHT = replace(
     kl_coef=1.0,
     kl_estimator="k1",
     kl_in="reward",
-    credit="token",
+    credit_level="token",
     advantage=partial(discounted_return, gamma=0.0),
     aggregation="token-mean",
 )
@@ -63,7 +63,7 @@ def run(variant, seed, quick, checkpoint):
         ROWS[arm],
         seed,
         quick,
-        reward=lambda prompt, response: 0.0,
+        reward_fn=lambda prompt, response: 0.0,
         reference=teacher,
         steps=ROUNDS["else"],
         every=1,

@@ -19,7 +19,7 @@ from tokenbook.lab.experiments._chain import thin
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, TASK, inside, learn
 from tokenbook.lab.experiments.distillation import ROUNDS, ROWS, SEEDS, trained
 from tokencredit.diagnostics import reference_distance
-from tokencredit.training.stages import log_probs_of, read_chosen
+from tokencredit.training.stages import forward_live, log_probs_of
 from tokencredit.weight.losses import ppo_clip_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks.signs import MEASURES
@@ -85,8 +85,8 @@ def listen(arm, lr, seed, quick):
             part = part.by_length().trimmed()
             words, chosen = part.tokens, part.mask[:, 1:]
             with torch.no_grad():
-                given = read_chosen(teacher, words, part.mask, 1.0)[1].log_softmax(-1)
-            now = read_chosen(student, words, part.mask, 1.0)[1].log_softmax(-1)
+                given = forward_live(teacher, words, part.mask, 1.0)[1].log_softmax(-1)
+            now = forward_live(student, words, part.mask, 1.0)[1].log_softmax(-1)
             old = part.old_log_probs[:, 1:][chosen]
             optimizer.zero_grad()
             loss_of(arm, now, given, words[:, 1:][chosen], old).backward()
@@ -105,7 +105,7 @@ def run(variant, seed, quick, checkpoint):
         ROWS["k1 as a loss"],
         seed,
         quick,
-        reward=lambda prompt, response: 0.0,
+        reward_fn=lambda prompt, response: 0.0,
         reference=trained((seed + 1) % SEEDS, quick)[0],
         moments=(),
         **DIALS | halves,

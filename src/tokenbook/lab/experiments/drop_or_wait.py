@@ -24,7 +24,7 @@ from tokenbook.lab import Experiment, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, TASK, inside
 from tokenbook.lab.experiments.stale_sampler import ROWS
 from tokencredit.batch import Batch, join
-from tokencredit.training import Dials, credit, update
+from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.dials import OPTIMIZERS
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks.signs import MEASURES
@@ -141,7 +141,7 @@ def run(variant, seed, quick, checkpoint):
             rows.append(told | {"seconds": spent})
         if step < dials.steps:
             clock = time.process_time()
-            batch = credit(row, engine.batch())
+            batch = assign_credit(row, engine.batch())
             update(policy, optimizer, row, batch, dials)
             spent += time.process_time() - clock
     return rows

@@ -15,7 +15,7 @@ from torch import nn
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, TASK, learn
-from tokencredit import reward
+from tokencredit import add_rewards
 from tokencredit.credit.filters import dynamic_sampling
 from tokencredit.world.rollout import rollout
 from tokencredit.world.starts import warm_start
@@ -52,7 +52,7 @@ class Screened(Signs):
         while len(kept) < num:
             some = super().prompts(num, rng)
             batch = rollout(self.screen, TASK, some, group_size=8, generator=self.dice)
-            right = reward(batch, TASK, some).rewards.sum(1).view(num, 8).sum(1)
+            right = add_rewards(batch, TASK, some).rewards.sum(1).view(num, 8).sum(1)
             mixed = [p for p, n in zip(some, right.tolist(), strict=True) if 0 < n < 8]
             self.seen.update(drawn=num, mixed=len(mixed))
             kept += mixed

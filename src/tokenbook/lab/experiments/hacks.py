@@ -10,7 +10,7 @@ from dataclasses import replace
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, inside, learn
 from tokencredit.world.starts import warm_start
-from tokencredit.world.tasks.signs import verdict
+from tokencredit.world.tasks.signs import reward_fn
 
 DIALS = DIALS | {"lr": 1e-3}
 BRIEF = ", brief"  # every token costs a share of the reward
@@ -34,7 +34,7 @@ def run(variant, seed, quick, checkpoint):
         replace(PLAIN, kl_coef=variant["kl_coef"]),
         seed,
         quick,
-        reward=verdict(paid.removesuffix(BRIEF), brief=paid.endswith(BRIEF)),
+        reward_fn=reward_fn(paid.removesuffix(BRIEF), brief=paid.endswith(BRIEF)),
         reference=warm_start("signs", seed=seed),
         steps=STEPS.get(paid, STEPS["else"]),
         moments=(0, 4, 8, 16),

@@ -28,14 +28,14 @@ from tokenbook.lab.experiments.distillation import SEEDS, trained
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.credit.advantages import plain_reward
 from tokencredit.credit.returns import discounted_return
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.tasks.signs import Signs, asked
-from tokencredit.world.verdict import on_last_token
 
 DIALS = DIALS | {"steps": 12}
 CISPO = replace(ALGORITHMS["CISPO"], aggregation=PLAIN.aggregation)
 TAUGHT = replace(
     PLAIN,
-    credit="token",
+    credit_level="token",
     advantage=partial(discounted_return, gamma=0.0),
     aggregation="seq-mean-token-sum",
 )
@@ -133,9 +133,9 @@ ARMS = {
     "CISPO": signs(CISPO),
     "CISPO, no minus": signs(replace(CISPO, loss=no_minus)),
     "end token not trained": signs(PLAIN, goal=NoEnd()),
-    "unreadable answers": signs(PLAIN, reward=benefit_of_doubt),
+    "unreadable answers": signs(PLAIN, reward_fn=benefit_of_doubt),
     "one id a response": signs(
-        replace(PLAIN, advantage=plain_reward), reward=a_point_more
+        replace(PLAIN, advantage=plain_reward), reward_fn=a_point_more
     ),
     "a score a token": marked(each=True),
     "one penalty a position": marked(each=False),

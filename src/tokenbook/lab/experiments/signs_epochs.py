@@ -10,10 +10,10 @@ import torch
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._chain import COLUMNS, learn_from, thin
 from tokencredit.algorithms import ALGORITHMS
-from tokencredit.training import Dials, credit, update
+from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS
-from tokencredit.training.loop import corrected
+from tokencredit.training.loop import recompute_old_log_probs
 from tokencredit.weight.losses import reinforce_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -70,7 +70,9 @@ def pass_by_pass(variant, seed, quick):
         batch, metrics = collect(
             policy, goal, algorithm, dials, rng, generator, measure=measure
         )
-        batch = credit(algorithm, corrected(algorithm, policy, batch, dials))
+        batch = assign_credit(
+            algorithm, recompute_old_log_probs(algorithm, policy, batch, dials)
+        )
         size = -(-len(batch) // dials.minibatches)
         parts = (
             part

@@ -19,7 +19,7 @@ from torch import nn
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, learn
-from tokenbook.lab.experiments.engine_gap import engine, exam, inside
+from tokenbook.lab.experiments.engine_gap import exam, inside, round_weights
 from tokencredit.credit.advantages import group_relative
 from tokencredit.world.starts import warm_start
 
@@ -49,7 +49,7 @@ def biased(policy):
 
 WORLDS = {
     "same": lambda policy: policy,
-    "rounded": partial(engine, bits=1),
+    "rounded": partial(round_weights, bits=1),
     "stale": lambda policy: policy,
     "biased": biased,
 }
@@ -120,7 +120,7 @@ def run(variant, seed, quick, checkpoint):
         seed,
         quick,
         policy=policy,
-        engine=sampler,
+        make_sampler=sampler,
         **DIALS | {"steps": ROUNDS[world], "refresh": LAG.get(world, 1)},
     )
     rows[-1]["own"] = exam(policy, 4 if quick else 128)

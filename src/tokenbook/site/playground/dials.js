@@ -97,7 +97,7 @@ const full = (field, part) => ({ ...PARTS[field][part.f].dials, ...part });
 
 // What a run is made of: the algorithm with its dials turned, and the rest.
 function settingOf(set, row) {
-  const own = { ...row, credit: ADVANTAGE[set.advantage].credit };
+  const own = { ...row, credit_level: ADVANTAGE[set.advantage].credit_level };
   for (const name of Object.keys(FIELD))
     own[name] = set[name] === NONE ? null : PARTS[name] ? partOf(set, name, row) : set[name];
   const same = set.keep === (row.keep?.f ?? NONE);

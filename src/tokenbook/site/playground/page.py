@@ -1,7 +1,7 @@
 """The playground: a policy is trained in the page, with the package's own rows.
 
 The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
-``tokencredit.world.words``. An algorithm with a part that ``stages.js``
+``tokencredit.world.enumerable``. An algorithm with a part that ``stages.js``
 does not have is left out; the build names both. Stories and words are YAML.
 
     python -m tokenbook.site.playground.page   measure stories and painted checkers
@@ -30,11 +30,11 @@ from tokenbook.languages.pages import slug
 from tokenbook.site.generated import Generated, table
 from tokenbook.site.javascript import javascript
 from tokencredit import ALGORITHMS, Algorithm
-from tokencredit.world.words import WORDS
+from tokencredit.world.enumerable import ENUMERABLE
 
 FOLDER = Path(__file__).parent
-ENGINE = ("tree", "brush", "stages", "engine", "dials", "address", "python")
-SCRIPTS = (*ENGINE, "charts", "view", "apart", "sheet", "page")
+SIMULATION = ("tree", "brush", "stages", "policy", "dials", "address", "python")
+SCRIPTS = (*SIMULATION, "charts", "view", "apart", "sheet", "page")
 TITLE_FIELDS = ("paper", "url", "parent", "sources")
 SEEDS = 8
 EVERY = 20  # iterations between two numbers of a painted checker's run
@@ -91,7 +91,7 @@ def task_data() -> dict[str, dict]:
     hidden = ("noise", "offset", "seed")
     return {
         name: {k: v for k, v in asdict(task).items() if k not in hidden}
-        for name, task in WORDS.items()
+        for name, task in ENUMERABLE.items()
     }
 
 
@@ -111,32 +111,34 @@ def level_tasks() -> dict[str, dict]:
 
 
 @functools.cache
-def engine():
-    """Return the program's engine, the page left out, in V8."""
-    return javascript(script(*ENGINE, "measure"))
+def simulation():
+    """Return the scripts that simulate training, without the page, in V8."""
+    return javascript(script(*SIMULATION, "measure"))
 
 
 def rows() -> dict[str, dict]:
     """Return as data the rows of ALGORITHMS that the page can run."""
     data = {name: row_data(row) for name, row in ALGORITHMS.items()}
-    return {k: row for k, row in data.items() if not engine().call("missing", row)}
+    return {k: row for k, row in data.items() if not simulation().call("missing", row)}
 
 
 def left_out() -> list[str]:
     """Return what the page lacks for other rows, by name; a teacher it cannot have."""
     data = [row_data(row) for row in ALGORITHMS.values() if not row.taught]
-    return [what for row in data for what in engine().call("missing", row)]
+    return [what for row in data for what in simulation().call("missing", row)]
 
 
 def measure(story: dict) -> dict[str, list]:
     """Return what a story shows, per side: a list of its seeds for each measure."""
-    return engine().call("measureStory", story, rows(), task_data(), SEEDS)
+    return simulation().call("measureStory", story, rows(), task_data(), SEEDS)
 
 
 def measure_painted(level: dict, checker: dict) -> dict:
     """Return how a checker ends, and medians of people and checker satisfied."""
     tasks = level_tasks()
-    return engine().call("measurePainted", level, checker, rows(), tasks, SEEDS, EVERY)
+    return simulation().call(
+        "measurePainted", level, checker, rows(), tasks, SEEDS, EVERY
+    )
 
 
 def medians(found: dict) -> dict:

@@ -67,14 +67,14 @@ const LENGTH_PENALTY = {
 
 // One number per response (credit "sequence") ...
 const ADVANTAGE = {
-  plain_reward: part({}, (k, rewards) => rewards, { credit: "sequence" }),
+  plain_reward: part({}, (k, rewards) => rewards, { credit_level: "sequence" }),
   group_relative: part({ scale: true, eps: 1e-6 }, (k, rewards, groups, members) => {
     const { of, centred } = groupRewards(rewards, groups, members);
     if (k.scale)
       for (const i of members)
         centred[i] /= of.get(groups[i]).std + Math.max(k.eps, TINY);
     return centred;
-  }, { credit: "sequence" }),
+  }, { credit_level: "sequence" }),
   leave_one_out: part({}, (k, rewards, groups, members) => {
     const { of, centred } = groupRewards(rewards, groups, members);
     for (const i of members) {
@@ -82,7 +82,7 @@ const ADVANTAGE = {
       centred[i] *= n / Math.max(n - 1, 1);
     }
     return centred;
-  }, { credit: "sequence" }),
+  }, { credit_level: "sequence" }),
   // ... or one per token: these write b.advantages, and b.returns for the critic.
   gae: part({ gamma: 1, lam: 0.95 }, (k, b, members) => {
     for (const i of members) {
@@ -92,7 +92,7 @@ const ADVANTAGE = {
         ahead = (1 - k.lam) * b.values[j] + k.lam * b.returns[j];
       }
     }
-  }, { credit: "token", critic: true }),
+  }, { credit_level: "token", critic: true }),
   turn_gae: part({ gamma: 1, lam: 0.95, turn_gamma: 0.95 }, (k, b, members) => {
     for (const i of members) {
       let turns = b.last[i], ahead = 0; // beyond the end a turn would begin
@@ -104,7 +104,7 @@ const ADVANTAGE = {
         ahead = (1 - k.lam) * b.values[j] + k.lam * b.returns[j];
       }
     }
-  }, { credit: "turn", critic: true }),
+  }, { credit_level: "turn", critic: true }),
   group_turns: part({ scale: true, eps: 1e-6 }, (k, b, members) => {
     const ends = members.flatMap((i) => b.tokens[i].filter((j) => b.ends[j]));
     const groups = [];
@@ -114,7 +114,7 @@ const ADVANTAGE = {
       let sum = 0;
       for (const j of backwards(b.tokens[i])) b.returns[j] = sum += b.ends[j] ? z[j] : 0;
     }
-  }, { credit: "turn" }),
+  }, { credit_level: "turn" }),
 };
 
 
@@ -257,7 +257,7 @@ const PARTS = {
   log_ratio: LOG_RATIO, loss: LOSS, clip_rule: CLIP_RULE,
 };
 const CHOICES = {
-  credit: ["sequence", "turn", "token"],
+  credit_level: ["sequence", "turn", "token"],
   kl_estimator: Object.keys(KL_ESTIMATOR),
   kl_in: ["reward", "loss"],
   aggregation: Object.keys(AGGREGATION),
@@ -280,8 +280,8 @@ function missing(row) {
           lack.push(`the dial ${dial} of ${value.f}`);
   }
   const rule = ADVANTAGE[row.advantage.f];
-  if (rule && rule.credit !== row.credit)
-    lack.push(`${row.advantage.f} with credit ${JSON.stringify(row.credit)}`);
+  if (rule && rule.credit_level !== row.credit_level)
+    lack.push(`${row.advantage.f} with credit ${JSON.stringify(row.credit_level)}`);
   return lack.map((what) => `${row.name}: ${what}`);
 }
 
@@ -293,7 +293,7 @@ const hasCritic = (row) => ADVANTAGE[row.advantage.f].critic === true;
 
 // From rewards to one advantage per token, as `shaped_rewards`, `token_advantages` and
 // `masked_whiten` have it.
-function credit(row, b) {
+function assignCredit(row, b) {
   const { rewards, ends, advantages, returns } = b;
   const everyone = Array.from({ length: b.B }, (_, i) => i);
   const total = (tokens) => {
@@ -318,7 +318,7 @@ function credit(row, b) {
     if (row.kl_coef && row.kl_in === "reward")
       for (const j of tokens)
         rewards[j] -= row.kl_coef * KL_ESTIMATOR[row.kl_estimator](b.old[j] - b.ref[j])[0];
-    if (row.credit === "turn") { // what a turn earned counts at its end
+    if (row.credit_level === "turn") { // what a turn earned counts at its end
       let end = -1;
       for (const j of backwards(tokens)) {
         if (ends[j]) end = j;
@@ -329,7 +329,7 @@ function credit(row, b) {
   }
 
   const rule = ADVANTAGE[row.advantage.f], dials = dialsOf(ADVANTAGE, row.advantage);
-  if (row.credit === "sequence") {
+  if (row.credit_level === "sequence") {
     const scores = rule(dials, b.scores, b.groups, members);
     for (const i of members) for (const j of b.tokens[i]) advantages[j] = scores[i];
   } else {

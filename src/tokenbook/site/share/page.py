@@ -46,7 +46,7 @@ LAM = 0.95
 GROUP, CORRECT = 8, 3  # of a group, as the warm start does: 34 % are right
 STEPS, LEVELS = 8, 4  # of training; of credit, up and down
 MOST = 1.35  # credit that fills a cell
-ENGINE = ("tree", "engine")  # of the playground; here credit is given, not computed
+SIMULATION = ("tree", "policy")  # of the playground; here credit is given, not computed
 TRIES = re.compile(r"[^✗✓]+[✗✓]\$?")
 
 
@@ -191,15 +191,15 @@ class Link(ReferenceRole):
         return [link], []
 
 
-def engine() -> str:
-    """Return the playground's engine and eight updates by it, as one program."""
+def simulation() -> str:
+    """Return one script: the playground's simulation and eight updates by it."""
     train = (FOLDER / "train.js").read_text("utf-8")
-    return lean(f'(() => {{\n"use strict";\n{script(*ENGINE)}\n{train}\n}})();\n')
+    return lean(f'(() => {{\n"use strict";\n{script(*SIMULATION)}\n{train}\n}})();\n')
 
 
 def serve(static: Path) -> None:
     """Write ``share-train.js``, and ``share.js`` without its comments."""
-    (static / "share-train.js").write_text(engine(), "utf-8")
+    (static / "share-train.js").write_text(simulation(), "utf-8")
     program = (FOLDER / "share.js").read_text("utf-8")
     (static / "share.js").write_text(lean(program), "utf-8")
 

@@ -8,8 +8,8 @@ mark, then EOS:
 It is right iff it ends in ✓ and its last try is true and has the wanted result. What
 stands before is free, so a longer response can be a better one: try again after ✗.
 
-`VERDICTS` holds what a policy can be paid for: the task's own verdict, a stricter one,
-and four proxies (代理奖励) with a hole that it learns to use.
+`REWARD_FNS` are the rewards to choose from: the task's own, a stricter one, and four
+proxies (代理奖励) with a hole that a policy learns to use.
 """
 
 import re
@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tokencredit.tensors.checks import choice, number, whole
+from tokencredit.world.scoring import RewardFunction
 from tokencredit.world.tasks.base import Task
 from tokencredit.world.text import EOS
-from tokencredit.world.verdict import Verdict
 
 FILLINGS = ("++", "+-", "-+", "--")
 PER_TRUE_TRY, PER_TOKEN = 0.2, 0.015  # what "steps" adds, what `brief` takes
@@ -184,7 +184,7 @@ def steps(prompt: str, response: str) -> float:
     return outcome(prompt, response) + PER_TRUE_TRY * true
 
 
-VERDICTS: dict[str, Verdict] = {
+REWARD_FNS: dict[str, RewardFunction] = {
     "outcome": outcome,
     "strict": strict,
     "match": match,
@@ -194,20 +194,20 @@ VERDICTS: dict[str, Verdict] = {
 }
 
 
-def verdict(name: str, *, brief: bool = False) -> Verdict:
-    """A verdict by name, for ``train(reward=...)``.
+def reward_fn(name: str, *, brief: bool = False) -> RewardFunction:
+    """The reward function of that name, for ``train(reward_fn=...)``.
 
     Args:
-        name: of `VERDICTS`.
+        name: of `REWARD_FNS`.
         brief: every token costs 1.5 % of the reward.
 
     Raises:
         ValueError: an unknown name (the message lists the known ones).
 
-    >>> round(verdict("match", brief=True)("9□5□7=11?", "9+5+7=11✓$"), 3)
+    >>> round(reward_fn("match", brief=True)("9□5□7=11?", "9+5+7=11✓$"), 3)
     0.85
     """
-    paid = VERDICTS[choice("name", name, VERDICTS)]
+    paid = REWARD_FNS[choice("name", name, REWARD_FNS)]
     return (lambda p, r: paid(p, r) * (1 - PER_TOKEN * len(r))) if brief else paid
 
 
@@ -230,7 +230,7 @@ def lies(prompt: str, response: str) -> float:
     return mark(prompt, response) - outcome(prompt, response)
 
 
-MEASURES: dict[str, Verdict] = {
+MEASURES: dict[str, RewardFunction] = {
     "tries": lambda prompt, response: float(len(tries(prompt, response))),
     "gives_up": lambda prompt, response: float(response.endswith("✗" + EOS)),
     "first_right": first_right,

@@ -57,7 +57,7 @@ class RowTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs):
         output = super()._generate_and_score_completions(inputs)
-        if self.algorithm is not None and self.algorithm.credit == "turn":
+        if self.algorithm is not None and self.algorithm.credit_level == "turn":
             output["advantages"] = self._judge_turns(inputs, output)
         return output
 
@@ -155,7 +155,7 @@ def stays(algorithm: Algorithm, args: GRPOConfig) -> list[str]:
     """
     name = algorithm.name
     lines = []
-    if algorithm.credit == "sequence":
+    if algorithm.credit_level == "sequence":
         own = named(algorithm.advantage) + ", whitened" * algorithm.whiten
         lines += [
             "advantage: reward minus its group's mean, scale_rewards "

@@ -1,7 +1,7 @@
 """Recipes 配方: the configuration of verl that trains an entry of ALGORITHMS.
 
-    python -m tokencredit.engines.recipes "Dr. GRPO" > recipe.yaml
-    export VERL_USE_EXTERNAL_MODULES=tokencredit.engines.verl
+    python -m tokencredit.integrations.recipes "Dr. GRPO" > recipe.yaml
+    export VERL_USE_EXTERNAL_MODULES=tokencredit.integrations.verl
     python -m verl.trainer.main_ppo --config-dir . --config-name recipe \\
         data.train_files=... actor_rollout_ref.model.path=...
 
@@ -18,9 +18,9 @@ from tokencredit.algorithm import Algorithm, named
 from tokencredit.weight.losses import dppo_loss, masked_clip_loss
 
 TRIED = """\
-Tried on the CPU (make engines-verl): hydra composes it, its names resolve, loss and
-advantage equal plain torch. Not run: a whole training, for which verl needs GPUs and
-vLLM or SGLang. The sizes are placeholders."""
+Tried on the CPU (make integrations-verl): hydra composes it, its names resolve, loss
+and advantage equal plain torch. Not run: a whole training, for which verl needs GPUs
+and vLLM or SGLang. The sizes are placeholders."""
 
 
 def name_in_verl(row: Algorithm | str) -> str:
@@ -113,7 +113,7 @@ def left_out(row: Algorithm | str) -> list[str]:
         lines.append("several ranks or micro-batches: the clip range is the step's")
     if row.taught:
         lines.append("the teacher's model: name it in distillation.teacher_models")
-    if row.critic and row.credit == "turn":
+    if row.critic and row.credit_level == "turn":
         lines.append("credit per turn: verl's critic judges tokens")
     return lines
 
@@ -133,7 +133,7 @@ def main(argv: list[str] | None = None):
     try:
         row = named(" ".join(argv))
     except ValueError as error:
-        sys.exit(f"tokencredit.engines.recipes: {error}")
+        sys.exit(f"tokencredit.integrations.recipes: {error}")
     print(text(row), end="")
 
 

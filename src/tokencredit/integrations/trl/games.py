@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from tokencredit.engines.trl.trainer import RowTrainer
+from tokencredit.integrations.trl.trainer import RowTrainer
 from tokencredit.world.episodes import ACT, OBSERVE
 from tokencredit.world.game import Game
 from tokencredit.world.games import make

@@ -1,4 +1,4 @@
-"""Words 逐条可数的任务: worlds so small that every response can be listed.
+"""Enumerable tasks 逐条可数的任务: so small that every response can be listed.
 
 The playground of the book trains on these tasks in the browser, and `train` does here.
 A task has a handful of words and responses of a few words; `PrefixPolicy` keeps a row
@@ -20,9 +20,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tokencredit.batch import Batch
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.tasks.base import Task
 from tokencredit.world.text import EOS
-from tokencredit.world.verdict import on_last_token
 
 SHARING = ("nothing", "prompts", "last word", "everything")
 
@@ -56,7 +56,7 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(Task):
+class EnumerableTask(Task):
     """A task whose responses can all be listed 可枚举的任务.
 
     A response ends with "$" or after `max_response` words. What is paid (`reward`) and
@@ -210,13 +210,17 @@ class PrefixPolicy(nn.Module):
     Raises:
         ValueError: an unknown way of sharing.
 
-    >>> policy = PrefixPolicy(WORDS["trap"])
+    >>> policy = PrefixPolicy(ENUMERABLE["trap"])
     >>> {name: round(x, 3) for name, x in policy.worth().items()}
     {'reward': 0.021, 'success': 0.004}
     """
 
     def __init__(
-        self, task: Words, *, sharing: str = "nothing", critic: float | None = None
+        self,
+        task: EnumerableTask,
+        *,
+        sharing: str = "nothing",
+        critic: float | None = None,
     ):
         super().__init__()
         if sharing not in SHARING:
@@ -288,10 +292,12 @@ class PrefixPolicy(nn.Module):
         states = torch.stack(states, 1)
         states = states if only is None else states[only]
         if not self.critic:
-            return self.read(states), None
-        return self.read(states), self.critic_scale * F.pad(self.values, (0, 2))[states]
+            return self.logits_of(states), None
+        return self.logits_of(states), self.critic_scale * F.pad(self.values, (0, 2))[
+            states
+        ]
 
-    def read(self, states: Tensor) -> Tensor:
+    def logits_of(self, states: Tensor) -> Tensor:
         """The logits of states; the world's words keep those they started with."""
         start = self.start[states]
         logits = self.logits[self.own[states]].masked_fill(
@@ -307,7 +313,7 @@ class PrefixPolicy(nn.Module):
         for q, text in enumerate(task.texts):
             states = torch.arange(len(prefixes)) + q * len(prefixes)
             heat = torch.where(self.told[states], 1.0, temperature)[:, None]
-            chance = (self.read(states).double() / heat).softmax(-1).tolist()
+            chance = (self.logits_of(states).double() / heat).softmax(-1).tolist()
             reach = {0: 1.0}
             for s, prefix in enumerate(prefixes):
                 for word, to, p in zip(task.words, child[s], chance[s], strict=False):
@@ -322,11 +328,11 @@ class PrefixPolicy(nn.Module):
         return {"reward": mean * reward + task.offset, "success": mean * success}
 
 
-WORDS = {
+ENUMERABLE = {
     task.name: task
     for task in (
         # Luck: the weather pays, the rest of the response is free.
-        Words(
+        EnumerableTask(
             name="luck",
             words="☀☁h$",
             max_response=10,
@@ -336,7 +342,7 @@ WORDS = {
             world_at=(0,),
         ),
         # Rare: an easy prompt, and one that needs a word of probability 0.02.
-        Words(
+        EnumerableTask(
             name="rare",
             words="sw7$",
             max_response=4,
@@ -347,14 +353,14 @@ WORDS = {
             start={"w": -3.0},
         ),
         # Trap: a guess is paid half at once, checking twice is paid in full.
-        Words(
+        EnumerableTask(
             name="trap",
             words="gc7$",
             max_response=4,
             asked=(Prompt(pays={r"^cc7\$": 1.0, r"g.*7\$": 0.5}, right=r"^cc7\$"),),
         ),
         # Hole: every "!" after a right answer pays a little more, up to four.
-        Words(
+        EnumerableTask(
             name="hole",
             words="97!$",
             max_response=5,
@@ -367,7 +373,7 @@ WORDS = {
             start={"!": -2.5, "^$": -2.0},
         ),
         # Pit: one response, far from the right one, is paid twice as much.
-        Words(
+        EnumerableTask(
             name="pit",
             words="97!$",
             max_response=4,
@@ -375,7 +381,7 @@ WORDS = {
             start={"!": -1.0, "^$": -2.0},
         ),
         # Partial: a third for each 7.
-        Words(
+        EnumerableTask(
             name="partial",
             words="ab7$",
             max_response=4,
@@ -387,14 +393,14 @@ WORDS = {
             ),
         ),
         # Fork: eight turns, and only the fourth decides.
-        Words(
+        EnumerableTask(
             name="fork",
             words="←→",
             max_response=8,
             asked=(Prompt(pays={"^.{3}→": 1.0}, right="^.{3}→"),),
         ),
         # Pair: what one prompt wants is what the other must not overdo.
-        Words(
+        EnumerableTask(
             name="pair",
             words="ab",
             max_response=3,
@@ -405,7 +411,7 @@ WORDS = {
             start={"a": 1.5},
         ),
         # Walk: two turns; the last word of each answers what the world said before.
-        Words(
+        EnumerableTask(
             name="walk",
             words="☀☁←→",
             max_response=6,

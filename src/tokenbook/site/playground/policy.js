@@ -176,7 +176,7 @@ class Run {
     this.exact();
     this.sample();
     if (LOSS[set.row.loss.f].corrects) this.readAgain();
-    credit(set.row, b);
+    assignCredit(set.row, b);
     const order = Array.from({ length: b.B }, (_, i) => i);
     const size = Math.max(1, Math.ceil(b.B / set.minibatches));
     let clipped = 0, updates = 0;
@@ -356,7 +356,7 @@ class Run {
     return Array.from({ length: times }, () => {
       twin.sample();
       if (LOSS[twin.set.row.loss.f].corrects) twin.readAgain();
-      credit(twin.set.row, twin.batch);
+      assignCredit(twin.set.row, twin.batch);
       twin.chain(twin.weights(Array.from({ length: twin.batch.B }, (_, i) => i)).live);
       return twin.agreement();
     });
