@@ -10,6 +10,8 @@ import torch
 
 from tokencredit import ALGORITHMS, Policy, add_rewards, rollout, task, with_critic
 from tokencredit.training import Dials, assign_credit, forward, objective, train
+from tokencredit.training import loop as training_loop
+from tokencredit.world.tasks import base
 
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "book" / "index.md"
@@ -56,6 +58,23 @@ def test_the_loop_runs_as_printed_for_every_algorithm(name):
     after = policy.parameters()
     moved = [not torch.equal(a, b) for a, b in zip(before, after, strict=True)]
     assert all(moved)
+
+
+@pytest.mark.parametrize("name", re.findall(r"(\w+)\((?=policy|batch|algo)", loop()))
+def test_train_calls_every_function_of_the_loop(name, monkeypatch):
+    """Once a round: no function is there for the first page alone."""
+    calls, chain = [], task("chain")
+    module = base if hasattr(base, name) else training_loop
+    real = getattr(module, name)
+
+    def counted(*args, **dials):
+        calls.append(name)
+        return real(*args, **dials)
+
+    monkeypatch.setattr(module, name, counted)
+    dials = Dials(steps=2, prompts=2, group_size=2)
+    train(Policy(len(chain.vocabulary)), chain, "GRPO", dials=dials)
+    assert len(calls) == 2
 
 
 # What `train` does besides, as the page says, is not in the six lines.

@@ -247,19 +247,15 @@ def test_behind_a_cut_stands_v_if_the_dials_say_so_and_nothing_if_not(policy):
     rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
     batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
     behind = torch.arange(16.0) / 10
-    batch = replace(batch, rewards=torch.zeros_like(batch.values), last_values=behind)
-    told = [
-        assign_credit(
-            row,
-            loop.recompute_old_log_probs(
-                row, policy, batch, Dials(bootstrap=bootstrap)
-            ),
-        )
-        for bootstrap in (False, True)
-    ]
+    batch = replace(batch, rewards=torch.zeros_like(batch.values))
+    told = [assign_credit(row, replace(batch, last_values=v)) for v in (None, behind)]
     more = behind[:, None].expand_as(batch.values)
     grown = told[1].returns - told[0].returns
     torch.testing.assert_close(grown[batch.mask], more[batch.mask])
+    for bootstrap in (False, True):
+        dials = replace(SMALL, bootstrap=bootstrap)
+        batch, _ = collect(policy, CHAIN, row, dials, rng, generator)
+        assert (batch.last_values is not None) == bootstrap
 
 
 def test_dynamic_sampling_samples_on_until_the_batch_is_full_and_cuts_the_rest(policy):

@@ -18,7 +18,7 @@ class Checkpoint:
     Args:
         path: the file; None keeps nothing.
         settings: what a run must share with the file to go on from it.
-        parts: objects with ``state_dict`` and ``load_state_dict``.
+        parts: objects with ``state_dict`` and ``load_state_dict``, or None for no part.
         rng: the stream of the prompts.
         generator: the stream of the tokens.
     """
@@ -32,7 +32,10 @@ class Checkpoint:
         generator: torch.Generator,
     ):
         self.path = None if path is None else Path(path)
-        self.settings, self.parts = dict(settings), dict(parts)
+        self.settings, self.parts = (
+            dict(settings),
+            {name: part for name, part in parts.items() if part is not None},
+        )
         self.rng, self.generator = rng, generator
 
     def load(self) -> list[dict]:

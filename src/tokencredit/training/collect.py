@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -79,6 +80,8 @@ def collect(
         if sum(map(len, kept)) >= full:
             break
     batch = join(kept).select(slice(full)) if kept else batch
+    if not dials.bootstrap:
+        batch = replace(batch, last_values=None)
     every = {name: torch.cat([s[name] for s in sampled]) for name in sampled[0]}
     groups = every.pop("groups")
     rewards = every["reward"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -95,55 +95,37 @@ def train(
     check(algorithm, policy, dials)
     if reference is None and algorithm.kl_coef:
         reference = copy.deepcopy(policy)
-    apart = make_sampler is not None or dials.refresh > 1
-    behind = copy.deepcopy(policy) if apart else policy  # what samples
     optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    scoring = {"reward_fn": reward_fn, "measure": measure, "missing": missing}
+    sampler = Sampler(policy, make_sampler, dials.refresh)
+    run = {"world": repr(world), "algorithm": algorithm.name, "seed": seed}
     parts = {"policy": policy, "optimizer": optimizer, "reference": reference}
-    parts["behind"] = behind if apart else None
-    saved = Checkpoint(
-        checkpoint,
-        {"world": repr(world), "algorithm": algorithm.name, "seed": seed}
-        | asdict(dials),
-        {name: part for name, part in parts.items() if part is not None},
-        rng,
-        generator,
-    )
+    parts["behind"] = sampler.behind
+    saved = Checkpoint(checkpoint, run | asdict(dials), parts, rng, generator)
     history = saved.load()
-    sampler = make_sampler(behind) if make_sampler else behind
-    spent = history[-1]["seconds"] if history else 0.0
-    clock = time.process_time() - spent
+    clock = time.process_time() - (history[-1]["seconds"] if history else 0.0)
     bar = tqdm(
         total=dials.steps,
         initial=len(history),
         desc=progress if isinstance(progress, str) else algorithm.name,
         disable=not progress,
-        leave=None,  # a bar below another one goes when it is done
+        leave=None,  # a bar below another one is removed at its end
     )
     for step in range(len(history), dials.steps):
-        if apart and step % dials.refresh == 0:
-            behind.load_state_dict(policy.state_dict())
-            sampler = make_sampler(behind) if make_sampler else behind
+        # prompt -> tokens -> reward
         batch, metrics = collect(
-            sampler,
-            world,
-            algorithm,
-            dials,
-            rng,
-            generator,
-            reward_fn,
-            measure,
-            missing,
+            sampler.at(step), world, algorithm, dials, rng, generator, **scoring
         )
-        batch = recompute_old_log_probs(algorithm, policy, batch, dials)
+        # reward -> credit
+        batch = recompute_old_log_probs(algorithm, policy, batch, dials.temperature)
         batch = assign_credit(
             algorithm, batch, reference, temperature=dials.temperature, missing=missing
         )
         metrics |= batch_metrics(algorithm, batch)
-        for _ in range(dials.epochs):
-            size = max(-(-len(batch) // dials.minibatches), 1)
-            for part in batch.shuffled(generator).split(size):
-                metrics |= update(policy, optimizer, algorithm, part, dials)
+        # credit -> weight -> gradient
+        for mini_batch in mini_batches(batch, dials, generator):
+            metrics |= update(policy, optimizer, algorithm, mini_batch, dials)
         metrics["tokens"] += history[-1]["tokens"] if history else 0
         metrics["seconds"] = time.process_time() - clock
         history.append({"step": step + 1} | metrics)
@@ -153,6 +135,38 @@ def train(
         bar.set_postfix(postfix(history))
     bar.close()
     return history
+
+
+class Sampler:
+    """The policy that samples 采样策略: the trained one, or a copy that may lag.
+
+    Args:
+        policy: the trained one.
+        make: see `make_sampler` of `train`.
+        refresh: rounds between two copies of the weights.
+    """
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        make: Callable[[nn.Module], nn.Module] | None,
+        refresh: int,
+    ):
+        self.policy, self.make, self.refresh = policy, make, refresh
+        apart = make is not None or refresh > 1
+        self.behind = copy.deepcopy(policy) if apart else None
+        self.model: nn.Module | None = None
+
+    def at(self, step: int) -> nn.Module:
+        """The model of a round; a resumed run makes it from the stored weights."""
+        if self.behind is None:
+            return self.policy
+        due = step % self.refresh == 0
+        if due:
+            self.behind.load_state_dict(self.policy.state_dict())
+        if due or self.model is None:
+            self.model = self.make(self.behind) if self.make else self.behind
+        return self.model
 
 
 def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
@@ -171,20 +185,25 @@ def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
 
 
 def recompute_old_log_probs(
-    algorithm: Algorithm, policy: nn.Module, batch: Batch, dials: Dials
+    algorithm: Algorithm, policy: nn.Module, batch: Batch, temperature: float
 ) -> Batch:
-    """The batch as the algorithm wants it before the update.
+    """The batch with the trainer's own `old_log_probs`, if the algorithm needs them.
 
-    One that corrects for the sampler gets the trainer's own log-probs beside those of
-    the sampler. V after the end counts only if the dials say so.
+    Those of the sampler move to `sampler_log_probs`; see `Algorithm.corrects`.
     """
-    if not dials.bootstrap:
-        batch = replace(batch, last_values=None)
-    if algorithm.corrects:
-        own = log_probs_of(policy, batch, dials.temperature)
-        sampled = batch.old_log_probs
-        batch = replace(batch, sampler_log_probs=sampled, old_log_probs=own)
-    return batch
+    if not algorithm.corrects:
+        return batch
+    own = log_probs_of(policy, batch, temperature)
+    return replace(batch, sampler_log_probs=batch.old_log_probs, old_log_probs=own)
+
+
+def mini_batches(
+    batch: Batch, dials: Dials, generator: torch.Generator
+) -> Iterator[Batch]:
+    """The mini-batches of all passes over a batch, shuffled before each pass."""
+    size = max(-(-len(batch) // dials.minibatches), 1)
+    for _ in range(dials.epochs):
+        yield from batch.shuffled(generator).split(size)
 
 
 def update(

@@ -13,7 +13,7 @@ from tokencredit.algorithms import ALGORITHMS
 from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS
-from tokencredit.training.loop import recompute_old_log_probs
+from tokencredit.training.loop import mini_batches
 from tokencredit.weight.losses import reinforce_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -70,16 +70,8 @@ def pass_by_pass(variant, seed, quick):
         batch, metrics = collect(
             policy, goal, algorithm, dials, rng, generator, measure=measure
         )
-        batch = assign_credit(
-            algorithm, recompute_old_log_probs(algorithm, policy, batch, dials)
-        )
-        size = -(-len(batch) // dials.minibatches)
-        parts = (
-            part
-            for _ in range(dials.epochs)
-            for part in batch.shuffled(generator).split(size)
-        )
-        for part in parts:
+        batch = assign_credit(algorithm, batch)
+        for part in mini_batches(batch, dials, generator):
             if updates == dials.minibatches and variant["loss"] in LATER:
                 algorithm = replace(algorithm, **LATER[variant["loss"]])
                 optimizer = head if variant["loss"] == "head alone" else whole
