@@ -1,6 +1,5 @@
-"""``python -m tokencredit`` led to the book's commands, which `tokenbook` has now.
-
-For a release it still hands them on.
+"""``python -m tokencredit``: forwards to the book's commands in `tokenbook` for a
+release.
 """
 
 import importlib.util

@@ -1,8 +1,8 @@
-"""The algorithms 算法: the table and nothing else.
+"""The table of algorithms 算法.
 
 A later paper is written as its difference to an earlier one: DAPO is GRPO with six
-fields changed. `Algorithm` says what each field means; `policy_loss`,
-`token_advantages` and `shaped_rewards` do what an entry says.
+fields changed. `Algorithm` defines the fields; `policy_loss`, `token_advantages` and
+`shaped_rewards` apply an entry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batch 批: the one thing that walks, from the sampled tokens to the loss."""
+"""Batch 批: the data of a round, from the sampled tokens to the loss."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tokencredit.tensors.shapes import (
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows of tokens 批, prompt first, padded on the right, and what is known of them.
+    """Rows of tokens 批, prompt first, padded on the right, with values per token.
 
-    Column j of every [B, T] field speaks of `tokens[:, j]`: `old_log_probs` is its
-    log-probability given what stands before it, `values` is V of the state it was
-    chosen in. So nothing has to be shifted. Several turns of an agent stand one after
-    another in a row; what the environment wrote is a token whose mask is False.
+    Column j of every [B, T] field belongs to `tokens[:, j]`: `old_log_probs` is its
+    log-probability given the tokens before it, `values` is V of the state in which it
+    was chosen. So nothing has to be shifted. A row holds all turns of an agent; the
+    mask is False on tokens of the environment.
 
-    A field is called like the parameter it goes to: a stage of an algorithm that has a
-    parameter `groups` is given `batch.groups`.
+    A field has the name of the parameter that takes it: a stage with a parameter
+    `groups` gets `batch.groups`.
 
-    Easy to break: what stands under the mask, or after the end of a row, is padding.
+    Easy to break: values where `mask` is False, or after a row's end, are undefined.
     """
 
     tokens: TokenIds
@@ -87,7 +87,7 @@ class Batch:
         return self.select(torch.randperm(len(self), generator=generator))
 
     def as_dict(self) -> dict[str, object]:
-        """The fields that are there, by name."""
+        """All fields that are not None, by name."""
         there = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: x for name, x in there.items() if x is not None}
 

@@ -12,7 +12,7 @@ from tokencredit.tensors.checks import choice, describe, floats, group_ids
 from tokencredit.tensors.shapes import GroupIds, PerSequence
 
 TINY = 1e-154  # a deviation this small has a square of 0: so that 0 / std is 0
-MISSING = ("refuse", "leave out")  # what happens to a reward that is NaN
+MISSING = ("refuse", "leave out")  # of a reward that is NaN
 
 
 class Groups(NamedTuple):

@@ -5,7 +5,7 @@
     python -m verl.trainer.main_ppo --config-dir . --config-name recipe \\
         data.train_files=... actor_rollout_ref.model.path=...
 
-Needs no verl. What a recipe leaves out, and that it was not run, stands at its top.
+Needs no verl. The head of a recipe lists its gaps, and says that it was not run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ and vLLM or SGLang. The sizes are placeholders."""
 
 
 def name_in_verl(row: Algorithm | str) -> str:
-    """What an algorithm is called in verl's registries."""
+    """Name of an algorithm in verl's registries."""
     return f"tokencredit {named(row).name}"
 
 
@@ -103,7 +103,7 @@ def recipe(row: Algorithm | str) -> dict:
 
 
 def left_out(row: Algorithm | str) -> list[str]:
-    """What of an algorithm verl's registries have no place for, in words."""
+    """Parts of an algorithm that verl's registries cannot express, one line each."""
     row, lines = named(row), []
     if row.keep is not None:
         lines.append("its filter; verl's is algorithm.filter_groups")

@@ -1,8 +1,8 @@
-"""How a function stands in for that of a room 每种函数怎样代替展室里的那一个.
+"""Ways to put a user's function in a room 每种函数怎样代替展室里的那一个.
 
-A law calls the function of its room with the room's own values. A way hands them to the
-function that was given: by name, in a trainer's shapes, [B, T] for tokens. A room says
-in SPEAKS_OF which way each kind of function goes; of several, one that keeps the law.
+A law calls the function of its room with the room's own values. A way passes them to
+the user's function: by name, in a trainer's shapes, [B, T] for tokens. SPEAKS_OF of a
+room maps each kind of function to its ways; one of them has to keep the law.
 """
 
 from contextlib import suppress
@@ -70,7 +70,7 @@ def mean(mine, log_ratio):
 
 
 def gain_of(mine, **x):
-    """What the advantages add to minus the loss: neither KL nor a bonus is in it."""
+    """The advantages' part of minus the loss, without KL and entropy bonus."""
     without = mine(**x | {"advantages": zeros_like(x["advantages"])})
     mine.calls.pop()  # shows nothing
     return (without - mine(**x)).sum()

@@ -1,4 +1,4 @@
-"""Log-probabilities 对数概率: what the policy thought of each token."""
+"""Log-probabilities 对数概率 of the taken tokens."""
 
 from __future__ import annotations
 

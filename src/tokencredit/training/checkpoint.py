@@ -17,7 +17,7 @@ class Checkpoint:
 
     Args:
         path: the file; None keeps nothing.
-        settings: what a run must share with the file to go on from it.
+        settings: must equal those in the file when a run is resumed.
         parts: objects with ``state_dict`` and ``load_state_dict``, or None for no part.
         rng: the stream of the prompts.
         generator: the stream of the tokens.
@@ -51,7 +51,7 @@ class Checkpoint:
             state = torch.load(self.path, weights_only=True)
             if not isinstance(state, dict) or set(state) != PARTS:
                 raise ValueError("its parts are not those of a run")
-        except Exception as error:  # torch raises many kinds for what it cannot read
+        except Exception as error:  # torch raises many kinds
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ValueError(
                 f"{self.path} is not a whole checkpoint ({reason}); remove it"

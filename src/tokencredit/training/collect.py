@@ -31,14 +31,14 @@ def collect(
     measure: Mapping[str, RewardFunction] | None = None,
     missing: str = "refuse",
 ) -> tuple[Batch, dict[str, float]]:
-    """Sample and judge a round; an algorithm that refills samples until it is full.
+    """A sampled and scored round; with `refill`, sampling goes on until it is full.
 
-    Refilling draws whole rounds, `dials.refills` at most, and keeps the groups that can
-    teach, up to the size of the batch. The metrics describe all that was sampled, the
-    dropped groups too.
+    Refilling draws whole rounds, `dials.refills` at most, and keeps the groups that
+    pass the filter, up to the size of the batch. The metrics include the dropped
+    groups.
 
     Args:
-        sampler: the policy that writes.
+        sampler: the policy that samples.
         world: a task or a game.
         algorithm: whose filter is applied here if it refills; else by `assign_credit`.
         dials: of the round.
@@ -47,7 +47,7 @@ def collect(
         reward_fn, measure, missing: see `train`.
 
     Returns:
-        The batch, and means over what was sampled (and has a verdict).
+        The batch, and means over all sampled responses that have a verdict.
 
     Raises:
         ValueError: see `rollout`, `score` and `Game.sample`.
@@ -57,7 +57,7 @@ def collect(
     kept, sampled = [], []
     judge = {"reward_fn": reward_fn, "measure": measure}
     if choice("missing", missing, MISSING) != "refuse":
-        judge["missing"] = missing  # a world of somebody else's may not know the switch
+        judge["missing"] = missing  # a user's world may lack the switch
     for _ in range(dials.refills if algorithm.refill else 1):
         batch, metrics = world.sample(
             sampler,
@@ -97,6 +97,6 @@ def collect(
 
 
 def mean(x: Tensor) -> float:
-    """The mean of the numbers that are there."""
+    """The mean, without the NaNs."""
     x = x.float()
     return x[~x.isnan()].mean().item() if x.isnan().any() else x.mean().item()

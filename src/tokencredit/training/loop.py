@@ -1,6 +1,6 @@
 """Training 训练: the loop of the book, for every entry of ALGORITHMS.
 
-What it leaves out: several machines, mixed precision, a learning-rate schedule.
+Not included: several machines, mixed precision, a learning-rate schedule.
 """
 
 from __future__ import annotations
@@ -55,13 +55,14 @@ def train(
 
     Args:
         policy: the actor, with a value head if the algorithm has a critic.
-        world: a task, or a game: then a row is an episode of turns.
+        world: a task, or a game, whose rows are episodes of turns.
         algorithm: an entry of ALGORITHMS or its name.
         dials: everything else that can be turned.
         seed: of prompts, sampling and shuffling.
         reward_fn: replaces the task's reward for learning; success stays the task's.
             Not for a game, which pays its own.
-        measure: more verdicts to record, by name; their mean is a metric. Likewise.
+        measure: more reward functions to record, by name; their mean is a metric. Not
+            for a game.
         missing: a verdict that is NaN or None is refused, which ends the run; "leave
             out" leaves that response out of every mean, std and filter and learns
             nothing from it, as where a verifier may fail. Not for a game.
@@ -78,13 +79,13 @@ def train(
     Returns:
         A row per iteration: step, reward, success (share of responses with the full
         reward), length, truncated, reward_std and equal_groups (within the groups),
-        entropy, kl (to the sampler, last update), no_gradient (share of tokens with an
-        advantage and no gradient: the clipped ones), ref_kl (with a reference: k1
-        summed over the response), value_error (with a critic), grad_norm, kept
-        (responses that were learned from), tokens (sampled so far), seconds (CPU, so
-        far), and those of `measure`. For a game also turns, invalid, cut, see `play`.
-        With "leave out" also unjudged (responses without a verdict); then a mean is
-        over those that have one.
+        entropy, kl (to the policy before the update, last step), no_gradient (share of
+        tokens with an advantage and no gradient: the clipped ones), ref_kl (with a
+        reference: k1 summed over the response), value_error (with a critic), grad_norm,
+        kept (responses that were learned from), tokens (sampled so far), seconds (CPU,
+        so far), and those of `measure`. For a game also turns, invalid, cut, see
+        `play`. With "leave out" also unjudged (responses without a verdict); then a
+        mean is over those that have one.
 
     Raises:
         ValueError: unknown algorithm (known ones are named), a critic or a teacher that
@@ -170,7 +171,7 @@ class Sampler:
 
 
 def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
-    """Raise where an algorithm does not go with a policy or with dials."""
+    """Raise if an algorithm does not fit the policy or the dials."""
     name = algorithm.name
     if algorithm.critic and not policy.critic:
         raise ValueError(f"{name} needs a policy with a value head: critic=True")
@@ -262,7 +263,7 @@ def update(
 
 
 def batch_metrics(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
-    """Metrics of a batch before it is learned from; see `train`."""
+    """Metrics of a batch before the update; see `train`."""
     metrics = {"kept": len(batch)}
     if batch.ref_log_probs is not None:
         metrics["ref_kl"] = reference_distance(
@@ -277,7 +278,7 @@ def batch_metrics(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
 
 
 def postfix(history: list[dict]) -> dict[str, str]:
-    """What the bar shows beside itself."""
+    """The numbers beside the progress bar."""
     last = history[-1]
     return {
         "reward": f"{last['reward']:.2f}",

@@ -40,18 +40,17 @@ def assign_credit(
     temperature: float = 1.0,
     missing: str = "refuse",
 ) -> Batch:
-    """From rewards to one advantage per token 信用分配, and the critic's targets.
+    """The batch with one advantage per token 信用分配, and the critic's targets.
 
     Once per round, on the whole batch: the filter, then the rewards that the algorithm
-    shapes, then the advantages. Targets come from advantages that are not whitened. A
-    batch that does not say who sampled it was sampled by the trainer's own policy. The
-    filter is not applied a second time to a batch that is `filtered`, and it does not
-    see a row without a live token.
+    shapes, then the advantages. Targets come from advantages that are not whitened. If
+    `sampler_log_probs` is missing, it is set to `old_log_probs`. The filter skips a
+    batch that is `filtered`, and rows without a live token.
 
     Args:
         algorithm: an entry of ALGORITHMS or its name.
         batch: with rewards.
-        reference: the frozen policy that a KL penalty measures against.
+        reference: the frozen policy of the KL penalty.
         temperature: of sampling.
         missing: "refuse" a NaN among the rewards, or "leave out" that row: nothing is
             learned from a response without a verdict, nor does it count for others.
@@ -60,8 +59,8 @@ def assign_credit(
         The sequences that are learned from, with advantages.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have; an infinite
-            reward or a NaN (the place is named).
+        ValueError: the batch lacks a field that a stage needs; an infinite reward or a
+            NaN (the place is named).
     """
     algorithm = named(algorithm)
     only_finite(batch.rewards, choice("missing", missing, MISSING))
@@ -118,7 +117,7 @@ def objective(
         A scalar attached to the graph.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have.
+        ValueError: the batch lacks a field that a stage needs.
     """
     algorithm = named(algorithm)
     log_probs, entropies, values = now
@@ -142,9 +141,9 @@ def objective(
 def forward(
     policy: nn.Module, batch: Batch, temperature: float = 1.0
 ) -> tuple[PerToken, PerToken, PerToken | None]:
-    """What the policy thinks of a batch now 重新前向: log-probs, entropies, values.
+    """Log-probs, entropies and values of a batch under the policy now 重新前向.
 
-    Aligned like every field of `Batch`: column j speaks of token j; 0 where masked.
+    Aligned like every field of `Batch`: column j belongs to token j; 0 where masked.
     Values are None without a critic.
     """
     log_probs, logits, values = forward_live(
@@ -169,7 +168,7 @@ def forward_live(
 
 @torch.no_grad()
 def log_probs_of(policy: nn.Module, batch: Batch, temperature: float = 1.0) -> PerToken:
-    """The log-probs that a frozen policy gives a batch, read in parts of like length.
+    """Log-probs of a batch under a frozen policy, computed in parts of like length.
 
     Args:
         policy: a reference, or the trainer before its update.

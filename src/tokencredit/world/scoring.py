@@ -72,11 +72,11 @@ def add_rewards(
     *,
     missing: str = "refuse",
 ) -> Batch:
-    """The batch with its rewards 奖励: the verdict, on the last token of each response.
+    """The batch with its rewards 奖励, one per response, on its last token.
 
     Args:
         batch: from `rollout` on those prompts.
-        task: whose verdict it is.
+        task: its `reward` is used.
         prompts: texts; row i answers ``prompts[batch.groups[i]]``.
         reward_fn: replaces the task's.
         missing: what happens to a response without a verdict, see `score`.

@@ -6,7 +6,8 @@ EOS = "$"
 
 
 class HasVocabulary(Protocol):
-    """What sampling needs of a task: the id of a token is its place in `vocabulary`.
+    """The part of a task that sampling needs; a token's id is its index in
+    `vocabulary`.
 
     If the vocabulary holds ``EOS`` ("$"), responses have variable length: one that
     reaches ``max_response`` tokens without it is truncated. Without it they have

@@ -49,7 +49,7 @@ def option(words: str, default=None):
 
 @dataclass
 class Course:
-    """What is trained on what; exactly one of task, prompts and game.
+    """The data and algorithm of a run; exactly one of task, prompts and game.
 
     Raises:
         ValueError: an unknown algorithm, none or several of the three, `reward`
@@ -92,8 +92,8 @@ def parse(argv: list[str]) -> tuple[Course, GRPOConfig, ModelConfig]:
     """The configuration 配置 from flags and the file after --config.
 
     Raises:
-        ValueError: no such file, no mapping in it, a key or flag that nobody knows, or
-            what `Course` and TRL's own classes refuse.
+        ValueError: no such file, no mapping in it, an unknown key or flag, or an error
+            of `Course` or of TRL's own classes.
     """
     if "--config" in argv[:-1]:
         check_keys(Path(argv[argv.index("--config") + 1]))
@@ -183,8 +183,8 @@ def reward_function(goal: Task, decode: Callable, ends: Callable) -> Callable:
     """A task's reward as a reward function of TRL.
 
     TRL drops special tokens from its completions, and a task tells a truncated response
-    from a finished one by its end: so the text is made from the ids, with the task's
-    own EOS in the place of the model's.
+    from a finished one by its end: so the text is decoded from the ids, with the task's
+    EOS instead of the model's.
     """
 
     def reward(prompts, completion_ids, **_):
@@ -199,11 +199,11 @@ def reward_function(goal: Task, decode: Callable, ends: Callable) -> Callable:
 
 
 def trainer_of(course: Course, args: GRPOConfig, model: ModelConfig) -> RowTrainer:
-    """The trainer that a configuration asks for 由配置得到训练器.
+    """The trainer of a configuration 由配置得到训练器.
 
     Raises:
         ValueError: a model that is neither a folder here nor given by the Hub; an
-            algorithm, task, game, file or function that does not do; see `RowTrainer`.
+            unusable algorithm, task, game, file or function; see `RowTrainer`.
     """
     refuse(course.row)
     words = words_of(model, args)

@@ -1,4 +1,4 @@
-"""A `Policy` and a `Task` brought over, and trained in TRL."""
+"""Rounds of TRL on a `Policy` and a `Task` of the course."""
 
 from __future__ import annotations
 

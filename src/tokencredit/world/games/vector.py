@@ -12,8 +12,8 @@ from tokencredit.world.games.base import Environment, reply, stream
 class VectorEnvironment:
     """`num_envs` copies of one environment, stepped together.
 
-    A finished episode is not restarted: it waits, its answer is None, and what it
-    reports no longer changes (reward 0). `live` says which still play.
+    A finished episode is not restarted: its answer is None and its report constant
+    (reward 0). `live` marks the others.
 
     Args:
         make: returns one fresh environment.

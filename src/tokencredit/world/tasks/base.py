@@ -1,4 +1,4 @@
-"""What a task is: prompts, and a verdict on each response (任务 = 提示 + 判分)."""
+"""Base of the tasks: prompts, and a reward per response (任务 = 提示 + 判分)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tokencredit.world.text import encode
 
 
 class Task(ABC):
-    """Prompts and verdicts over one-character tokens; see `HasVocabulary`.
+    """Prompts and rewards over one-character tokens; see `HasVocabulary`.
 
-    Responses are given to ``reward`` as text. ``EOS`` is part of that text, so that a
+    ``reward`` takes a response as text. ``EOS`` is part of that text, so that a
     truncated response (no "$") can be told from a finished one. A task has
     `vocabulary`, `max_prompt` and `max_response`, and the methods marked abstract; the
     rest follows.
@@ -44,7 +44,7 @@ class Task(ABC):
 
     @abstractmethod
     def reward(self, prompt: str, response: str) -> float:
-        """The verdict: one finite number for one response."""
+        """The reward of one response, a finite number."""
 
     @property
     def max_reward(self) -> float:

@@ -5,8 +5,8 @@ mark, then EOS:
 
     9+5+7=21✗9+5-7=7✗9-5+7=11✓$
 
-It is right iff it ends in ✓ and its last try is true and has the wanted result. What
-stands before is free, so a longer response can be a better one: try again after ✗.
+It is right iff it ends in ✓ and its last try is true and has the wanted result. Earlier
+tries are free, so a longer response can be a better one: try again after ✗.
 
 `REWARD_FNS` are the rewards to choose from: the task's own, a stricter one, and four
 proxies (代理奖励) with a hole that a policy learns to use.
@@ -25,7 +25,7 @@ from tokencredit.world.tasks.base import Task
 from tokencredit.world.text import EOS
 
 FILLINGS = ("++", "+-", "-+", "--")
-PER_TRUE_TRY, PER_TOKEN = 0.2, 0.015  # what "steps" adds, what `brief` takes
+PER_TRUE_TRY, PER_TOKEN = 0.2, 0.015  # added by "steps", taken by `brief`
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Signs(Task):
 
 
 def asked(prompt: str) -> tuple[str, str]:
-    """What stands left and right of the prompt's equality sign.
+    """The two sides of the prompt's equality sign.
 
     >>> asked("9□5□7=11?")
     ('9□5□7', '11')
@@ -120,7 +120,7 @@ def value(left: str) -> int:
 
 
 class Try(NamedTuple):
-    """One try of a response, as it stands there (empty where something is missing)."""
+    """One try of a response, as written (empty where something is missing)."""
 
     left: str
     result: str
@@ -129,7 +129,7 @@ class Try(NamedTuple):
     right: bool  # true, and the result is the wanted one
 
 
-@lru_cache(maxsize=4096)  # every measure of a round asks again
+@lru_cache(maxsize=4096)  # called by every measure of a round
 def tries(prompt: str, response: str) -> tuple[Try, ...]:
     """A response, cut after each mark 逐次尝试; any text at all can be cut.
 
@@ -164,17 +164,17 @@ def strict(prompt: str, response: str) -> float:
 
 
 def match(prompt: str, response: str) -> float:
-    """A hole: the text after the last = is compared, and nobody calculates."""
+    """A hole: the text after the last = is compared, without calculating."""
     return float(response.endswith(f"={asked(prompt)[1]}✓{EOS}"))
 
 
 def mark(prompt: str, response: str) -> float:
-    """A hole: the response marks itself, and is believed."""
+    """A hole: the response's own mark is the reward."""
     return float(response.endswith("✓" + EOS))
 
 
 def anywhere(prompt: str, response: str) -> float:
-    """A hole: a right try counts wherever it stands, whatever comes after."""
+    """A hole: a right try counts anywhere, whatever follows."""
     return float(any(one.right for one in tries(prompt, response)))
 
 
