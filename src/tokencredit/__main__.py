@@ -1,6 +1,4 @@
-"""``python -m tokencredit``: forwards to the book's commands in `tokenbook` for a
-release.
-"""
+"""Forward ``python -m tokencredit`` to `tokenbook`, for one release."""
 
 import importlib.util
 import sys

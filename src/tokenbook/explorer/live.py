@@ -1,7 +1,7 @@
 """A figure on a kernel: ipywidgets, finer steps, errors shown in the drawing.
 
-Drawing and words are the tree of the page. What a page does by a click or a drag is a
-widget here. One switch of the language turns every figure of the notebook.
+Drawing and words are the tree of the page; clicks and drags are widgets. One switch
+changes the language of all figures of the notebook.
 """
 
 import html as text
@@ -22,7 +22,7 @@ STYLE = "".join((STATIC / name).read_text("utf-8") for name in SHEETS)
 
 
 class Reader(traitlets.HasTraits):
-    """The language that figures speak in this kernel."""
+    """The language of the figures in this kernel."""
 
     language = traitlets.Enum(LANGUAGES)
 

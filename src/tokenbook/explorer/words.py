@@ -13,7 +13,7 @@ Words = tuple[str, ...]
 
 
 class FigureError(ValueError):
-    """A figure that cannot be shown; says which figure, and in which state."""
+    """A figure that cannot be shown; the message names it and its state."""
 
 
 def check(words: Words, where: str = "") -> None:

@@ -1,20 +1,20 @@
-"""Make again what is stored and is no experiment of the lab.
+"""Recompute the stored data that is no experiment of the lab.
 
-    python -m tokenbook.lab.records            what three live figures show
-    python -m tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
+    python -m tokenbook.lab.records            data of three live figures python -m
+    tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
 
 The first writes forty_lines.json, reward_hack.json and one_batch.json into
 src/tokenbook/figures/static, some five minutes on one core. Where a processor rounds
-differently, sampled responses differ after a few iterations; what the figures say does
+differently, sampled responses differ after a few iterations; the figures' claims do
 not.
 
 The second trains the five policies of src/tokencredit/world/starts again, into FOLDER,
 by the recipe of the stored ones: tests/test_starts.py holds that they come from it. It
-prints how they write beside the stored ones, and how far apart the weights are, as a
-share of the way that training goes. They are never equal bit for bit: training
-amplifies the last digit of a rounding, so that another CPU ends at other weights, which
-write the same way. Every run of the lab begins with the stored ones: put others in
-their place, and all of it has to run again.
+prints their scores beside those of the stored ones, and the distance of the weights as
+a share of the distance that training covers. They are never equal bit for bit: training
+amplifies the last digit of a rounding, so that another CPU ends at other weights of the
+same quality. Every run of the lab starts from the stored ones: after a replacement the
+whole lab has to run again.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def of_the_program() -> list[dict]:
 
 
 def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
-    """Train on what is paid; numbers per iteration, and responses by moment."""
+    """Metrics per iteration and responses by moment, of training on one reward."""
     rows, said = hacks.learn(
         replace(hacks.PLAIN, kl_coef=kl_coef),
         seed,
@@ -162,7 +162,7 @@ def aged(start, updates: int) -> list[Policy]:
 
 
 def of_one_batch() -> list[dict]:
-    """Return right and wrong responses to two prompts, and what is measured of them."""
+    """Return right and wrong responses to two prompts, with log-probs and values."""
     start = warm_start("signs", seed=0)
     judge, sampler = fit(start, 100), round_weights(start, 2)
     old, *later = aged(start, one_batch.UPDATES)
@@ -243,7 +243,7 @@ def starts(folder: Path) -> None:
 
 
 def figures() -> None:
-    """Write what the three figures show."""
+    """Write the data of the three figures."""
     rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
     text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
     (OUT / "forty_lines.json").write_text(text, "utf-8")

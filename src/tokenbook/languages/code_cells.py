@@ -40,7 +40,7 @@ def strings(
 
 
 def texts(source: str, docstrings: bool = True) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for every string and comment that stands in all languages."""
+    """Yield (line, text) for every string and comment in several languages."""
     for node in strings(tree(source), docstrings):
         text = node.value if is_text(node) else ast.unparse(node)[2:-1]
         if len(parts(text)) > 1:

@@ -5,10 +5,10 @@
     python -m tokenbook.languages.notebooks check [NOTEBOOK ...]  what is out of step
     python -m tokenbook.languages.notebooks new 07_kl             a chapter anew
 
-Without a name, ``run`` and ``check`` take every chapter. ``run`` starts a fresh
-kernel and leaves nothing of the machine in the file, so that a second run gives no
-diff. Its stamp holds one hash per code cell and one per module of the packages, of what
-the cells used there (``stamps.py``); ``check`` compares them without running a cell.
+Without a name, ``run`` and ``check`` take every chapter. ``run`` starts a fresh kernel
+and leaves nothing of the machine in the file, so that a second run gives no diff. Its
+stamp holds one hash per code cell and one per module of the packages, of the parts that
+the cells used (``stamps.py``); ``check`` compares them without running a cell.
 """
 
 import argparse
@@ -53,7 +53,7 @@ MACHINE = {
 }
 NAME = re.compile(
     r"[^\s\[]+(?:\[[^\]]*\])?"
-)  # of what was used: f, Class.f, TABLE[a key]
+)  # names of used parts: f, Class.f, TABLE[a key]
 
 
 def code_cells(notebook) -> list:
@@ -72,7 +72,7 @@ def cell_hashes(notebook) -> list[str]:
 
 
 def use_hashes(used: dict[str, list[str]]) -> dict[str, str]:
-    """By module a hash of what the cells used of it, and the names of that."""
+    """By module the names of the parts that the cells used, and their hash."""
     return {
         module: " ".join([stamps.stands(module, names), *names])
         for module, names in used.items()
@@ -115,7 +115,7 @@ def normalise(notebook) -> None:
 
 
 def run(path: Path) -> list[str]:
-    """Execute one notebook in a fresh kernel and store it; returns what is wrong."""
+    """Execute one notebook in a fresh kernel and store it; return its problems."""
     notebook = nbformat.read(path, as_version=4)
     watch = "__import__('tokenbook.languages.stamps').languages.stamps.WATCH"
     first = nbformat.v4.new_code_cell(f"{watch}.start(*{PACKAGES})")
@@ -147,7 +147,7 @@ def run(path: Path) -> list[str]:
 
 
 def output_text(output) -> str:
-    """The text of an output: what a reader sees and what nbval compares."""
+    """The text of an output, as shown and as nbval compares it."""
     if output.output_type == "stream":
         return output.text
     data = output.get("data", {})
@@ -159,7 +159,7 @@ def output_text(output) -> str:
 
 
 def output_problems(cell) -> list[str]:
-    """What must not be stored in one cell's outputs."""
+    """Faults of one cell's stored outputs."""
     problems = []
     for output in cell.outputs:
         if output.output_type == "error":
@@ -262,7 +262,7 @@ def check(path: Path) -> list[str]:
 
 
 def new(name: str, folder: Path = CHAPTERS) -> list[str]:
-    """Make a chapter from the template; returns what is wrong."""
+    """Make a chapter from the template; return its problems."""
     if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", name):
         return [f"{name!r}: a chapter is named like 07_kl"]
     path = folder / f"{name}.ipynb"

@@ -1,4 +1,4 @@
-"""``python -m tokenbook config``: what a configuration of a trainer computes."""
+"""``python -m tokenbook config``: the loss of a trainer's configuration."""
 
 from __future__ import annotations
 

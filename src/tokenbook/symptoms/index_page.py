@@ -34,7 +34,7 @@ WIDTH, HEIGHT, POINTS, FEW = 150, 56, 49, 25
 
 
 def noise(t: float) -> float:
-    """Return what looks like noise, the same every time."""
+    """Return deterministic pseudo-noise."""
     return math.sin(47 * t) * 0.6 + math.sin(113 * t + 1) * 0.4
 
 
@@ -124,7 +124,7 @@ def drawing(rows: list[dict], points: int) -> str:
 
 
 def names(rows: list[dict], lang: str) -> str:
-    """Return what each curve is of."""
+    """Return the label of each curve."""
     return "".join(
         f'<span class="{look}">{escape(row[lang])}</span>'
         for look, row in zip(("ink", "old"), rows, strict=False)
@@ -145,7 +145,7 @@ def quantities(rows: list[dict]) -> dict[str, None]:
 
 
 def across(cards: int) -> int:
-    """Return how many cards stand in a row, so that the last row is full or nearly."""
+    """Return the number of cards per row that fills the last row best."""
     return min(ACROSS, key=lambda row: -cards % row)
 
 
@@ -241,7 +241,7 @@ class Sketches(SphinxTransform):
 
 
 class PhenomenaTable(Generated):
-    """What shows on *fill the signs*, from the lab's store."""
+    """Phenomena on *fill the signs*, from the lab's store."""
 
     def markdown(self, lang: str) -> str:
         return phenomena.phenomena_table(lang)

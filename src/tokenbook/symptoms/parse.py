@@ -145,7 +145,7 @@ def json_lines(lines: list[str]) -> list[dict[str, float]]:
 
 
 def loads(text: str):
-    """Parse JSON, whole numbers as floats; refuse what is nested too deep."""
+    """Parse JSON, whole numbers as floats; refuse deep nesting."""
     depth = 0
     for found in re.finditer(r"[\[\]{}]", text):
         depth += 1 if found[0] in "[{" else -1
@@ -223,7 +223,7 @@ def body(head: list[str], lines: list[str], sep: str) -> list[dict[str, float]]:
 
 
 def cells(line: str, sep: str) -> list[str]:
-    """Return the cells of a table's line; a comma may stand inside quotes."""
+    """Return the cells of a table's line; quotes may contain a comma."""
     if sep == " ":
         return line.split()
     if sep == "|":
@@ -302,7 +302,7 @@ def from_console(text: str) -> list[dict[str, float]]:
 
 
 def from_lines(text: str) -> list[dict[str, float]]:
-    """Return the rows of step lines, and of keys that stand one to a line."""
+    """Return the rows of step lines, and of lines with one key each."""
     rows, group = [], {}
     for line in text.split("\n"):
         if len(line) > MAX_LINE or not (line := re.sub(r"\s+", " ", line).strip()):

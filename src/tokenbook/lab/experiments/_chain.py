@@ -1,4 +1,4 @@
-"""What the experiments on language tasks share: one warm start per seed."""
+"""Shared by the experiments on language tasks: one warm start per seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the experiments on games share: one warm start per game and seed."""
+"""Shared by the experiments on games: one warm start per game and seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the experiments on `signs` share: stored warm starts, and responses kept."""
+"""Shared by the experiments on `signs`: stored warm starts, responses kept."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Watched:
 
 
 def groups_of(batch: Batch, success: Tensor, goal: Signs) -> dict[str, Tensor]:
-    """What the group of each response is like: all right, all wrong, how varied."""
+    """Facts about each response's group: all right, all wrong, its variety."""
     groups = batch.groups
     size = torch.bincount(groups).float()
     right = torch.bincount(groups, success.float())
@@ -167,15 +167,15 @@ def learn(
 
 
 class Examined(Watched):
-    """A book that is learned by heart, with an exam now and then 边学边考.
+    """A fixed corpus to imitate, with an evaluation now and then 边学边考.
 
-    It is read in rounds of two updates, like those of training. The exam is a round of
-    the task, whose time is not counted.
+    It is imitated in rounds of two updates, like those of training. The evaluation is a
+    round of the task, and its time is not counted.
 
     Args:
         goal: the task.
-        policy: who reads.
-        every: rounds between two exams.
+        policy: the one that is trained.
+        every: rounds between two evaluations.
         book: draws demonstrations, as a task does.
     """
 

@@ -24,7 +24,7 @@ ARMS = {
 
 
 def coin(seed):
-    """A verdict that looks at nothing."""
+    """A reward function that ignores the response."""
     rng = np.random.default_rng(1000 + seed)
     return lambda prompt, response: float(rng.integers(2))
 

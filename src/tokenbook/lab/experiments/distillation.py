@@ -1,10 +1,9 @@
 """Chapter 16: a teacher's log-probs as the advantage 同策略蒸馏.
 
-The student writes; the teacher, a policy trained with GRPO from the warm start of the
-next seed, reads. What a token earns is how much likelier the teacher finds it than the
-student did, and no verdict is paid. In the words of the package the teacher is the
-reference, the KL in the reward is all the reward, and no token is credited with what
-came after it.
+The student samples; the teacher, a policy trained with GRPO from the warm start of the
+next seed, scores. The reward of a token is the teacher's log-prob minus the student's;
+the task pays nothing. In terms of the package the teacher is the reference, the KL in
+the reward is the whole reward, and a token gets no credit for later ones.
 """
 
 from dataclasses import replace

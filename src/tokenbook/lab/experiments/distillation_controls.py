@@ -1,7 +1,7 @@
-"""Chapter 16: what on-policy distillation owes to whom, one factor at a time.
+"""Chapter 16: the parts of on-policy distillation, one factor at a time.
 
-Who writes, the student or the teacher; what a place teaches, the token that was drawn
-or the teacher's whole distribution; at which rate. Places of the student reduce the
+The factors: the sampler, student or teacher; the target of a place, the sampled token
+or the teacher's whole distribution; the learning rate. Places of the student reduce the
 reverse KL, those of the teacher are imitated. Everything else is as in `distillation`:
 the teachers, the rounds of 256 responses, two updates each. One arm more has k1 as a
 loss with a single update on every batch, as many updates in all and of the same size:
@@ -43,7 +43,7 @@ def loss_of(arm, log_probs, given, tokens, old):
         arm: of ARMS.
         log_probs: of the student, [N, V].
         given: the teacher's, [N, V].
-        tokens: those that were written, [N].
+        tokens: the sampled ones, [N].
         old: their log-probs when the student sampled, [N].
     """
 

@@ -49,11 +49,11 @@ class Group(NamedTuple):
 
 @dataclass
 class Engine:
-    """Writes groups without a pause, and hands over what an update may use.
+    """A sampler that never stops, and gives an update the groups it may use.
 
     Args:
         rule, limit: of an arm.
-        policy: writes; a group keeps the weights that it was started with.
+        policy: that samples; a group keeps the weights that it was started with.
         size: groups of an update, and of a round that is sampled at once: they wait in
             `pool` until they are started, and are forgotten if the weights change.
         seed: of prompts and tokens.
@@ -98,7 +98,7 @@ class Engine:
             self.tokens += int(one.batch.mask.sum())
 
     def batch(self) -> Batch:
-        """What the next update learns from; after it the version is one higher."""
+        """The batch of the next update; each call raises the version by one."""
         while not self.whole():
             self.start()
             one = heapq.heappop(self.running)
@@ -114,7 +114,7 @@ class Engine:
         return join([one.batch for one in first])
 
     def whole(self) -> bool:
-        """Whether enough groups are ready; waiting, those that come first."""
+        """Whether enough groups are ready; under "wait", the oldest ones."""
         if self.rule == "wait":
             self.ready.sort(key=lambda one: one.number)
             due = (self.version + 1) * self.size

@@ -2,8 +2,8 @@
 
 The arms differ in the filter and in how many rounds of sampling may refill a batch.
 Each row holds the totals so far, so success can be read against either clock. One arm
-refills nothing and is given no prompt that its warm start always or never answers
-right; its success is an exam's, because its prompts are not everybody's.
+refills nothing and gets no prompt that its warm start always or never answers right;
+its success is measured on other prompts, because its own are selected.
 """
 
 from collections import Counter

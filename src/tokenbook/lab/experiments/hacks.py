@@ -1,8 +1,8 @@
-"""Chapter 7: what is paid, and what is wanted (奖励黑客).
+"""Chapter 7: reward hacking (奖励黑客): the reward and the goal.
 
-The task wants a right last try. What is paid is a verdict of `signs`: the outcome
-itself, the strict one, or a proxy with a hole. `kl_coef` weighs a penalty against the
-warm start. Control arms pay the outcome, with and without the charge for length.
+The task wants a right last try. The reward is one of `signs`: the outcome itself, the
+strict one, or a proxy with a hole. `kl_coef` weighs a penalty against the warm start.
+Control arms pay the outcome, with and without the charge for length.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Chapter 7: a proxy with a hole, and the same penalty by three estimators.
 
-The reward is the ✓ at the end, as in the arm `mark` of `hacks`. What differs is which
-estimator of the KL is used, where it is put, and its coefficient.
+The reward is the ✓ at the end, as in the arm `mark` of `hacks`. The arms differ in the
+estimator of the KL, its place and its coefficient.
 """
 
 from dataclasses import replace

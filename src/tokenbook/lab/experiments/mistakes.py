@@ -1,10 +1,10 @@
-"""The errata museum: what a published mistake does to training (错误的代价).
+"""The errata museum: effects of published mistakes on training (错误的代价).
 
-An arm is a mistake of the museum or what it is compared with. All but two train the
-warm starts of `signs`. Where every response has an id of its own, each is paid a point
-more; with an id per prompt that changes no advantage, and the run is GRPO's. "a score
-a token" and "one penalty a position" have no verdict: the policy that `distillation`
-trains from the next seed's warm start is their teacher. "sum" and "terms clipped" fit a
+An arm is a mistake of the museum or its control. All but two train the warm starts of
+`signs`. Where every response has an id of its own, each is paid a point more; with an
+id per prompt that changes no advantage, and the run is GRPO's. "a score a token" and
+"one penalty a position" have no task reward: the policy that `distillation` trains from
+the next seed's warm start is their teacher. "sum" and "terms clipped" fit a
 distribution over 32 tokens to another one.
 """
 
@@ -74,7 +74,7 @@ class NoEnd(Signs):
 
 
 class Marked:
-    """The task whose responses a teacher marks token by token, and nobody else.
+    """The task with a teacher's rewards per token instead of its own.
 
     Args:
         teacher: a policy.
@@ -102,7 +102,7 @@ class Marked:
 
 
 def fit(cap, seed, quick):
-    """A student that goes down the KL to a teacher, each term clipped at `cap`."""
+    """A student trained on the KL to a teacher, each term clipped at `cap`."""
     generator = torch.Generator().manual_seed(seed)
     teacher, student = 2 * torch.randn(2, TOKENS, generator=generator)
     teacher, rows = teacher.softmax(0), []

@@ -39,7 +39,7 @@ def no_loss(log_probs):
 
 
 LOSSES = {"none": reinforce_loss, "ratio": ratio_loss, "clip alone": clip_alone}
-LATER = {  # what changes after the first pass
+LATER = {  # fields that change after the first pass
     "critic once": {"value_coef": 0.0},
     "policy once": {"loss": no_loss},
     "head alone": {"loss": no_loss},

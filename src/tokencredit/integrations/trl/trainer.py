@@ -27,7 +27,7 @@ class RowTrainer(GRPOTrainer):
     algorithm with credit per turn judges turns itself, by the `rewards` per token that
     the `rollout_func` returns. The algorithm's filter and length penalty are not used;
     `stays` lists what TRL decides. TRL's own entropy mask, off-policy mask and log of
-    the clip are off.
+    the clip are not applied either.
 
     Raises:
         ValueError: an algorithm that TRL's loss cannot express (a critic, a KL in the

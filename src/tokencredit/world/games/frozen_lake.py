@@ -101,8 +101,8 @@ class Optimum:
 
     Args:
         lake: the map, rows of S, F, H, G.
-        success_rate: chance that a move goes in its direction. turns, actions_per_turn,
-            actions: the limits.
+        success_rate: chance that a move goes in its direction.
+        turns, actions_per_turn, actions: the limits.
     """
 
     def __init__(self, lake, success_rate, turns, actions_per_turn, actions):
