@@ -1,4 +1,4 @@
-"""Dynamic sampling (动态采样): zero-variance groups, and what a mixed one costs."""
+"""Dynamic sampling (动态采样): zero-variance groups, and the cost of a mixed one."""
 
 from functools import cache
 

@@ -28,7 +28,7 @@ CLEAR = 0.05  # nats; below it there is nothing to decide
 
 @cache
 def distributions():
-    """What the stored warm start says before each token of the response (概率分布).
+    """Distributions of the stored warm start before each token (概率分布).
 
     Returns:
         probabilities, one row per token of the response; the log-probability of the

@@ -1,9 +1,9 @@
 """One batch under every algorithm (一批回答，各种算法): which cells each one changes.
 
-Eight stored responses, two prompts of four. The figure makes a `Batch` of them and asks
-the package for credit and loss, station by station. What it stores beside the texts is
-measured: the critic's values, and log-probabilities before the update and after each
-of four updates by GRPO. ``python -m tokenbook.lab.records`` makes the record again.
+Eight stored responses, two prompts of four. The figure makes a `Batch` of them and
+computes credit and loss with the package, station by station. The stored data are texts
+and measurements: the critic's values, and log-probabilities before the update and after
+each of four updates by GRPO. ``python -m tokenbook.lab.records`` recomputes them.
 """
 
 import json
@@ -52,7 +52,7 @@ FILLED = (0, 1, 4, 2, 3, 5, 6, 7)  # the order in which rows become right
 LARGEST = 2.0  # credit that fills a cell
 LONGEST = 3.0  # push that fills a bar
 SEEN = 0.05  # a smaller change of a push or a credit is none
-ARROWS = {  # what changes with a field, as an arrow of the thread; KL: see `arrows`
+ARROWS = {  # arrow of the thread that a field belongs to; KL: see `arrows`
     "length_penalty": "reward",
     "keep": "credit",
     "refill": "tokens",
@@ -139,7 +139,7 @@ SAYS = {
 
 
 class Cells(NamedTuple):
-    """What an algorithm does with a response: one entry per token."""
+    """Credit and push of a response under an algorithm, one entry per token."""
 
     credit: list[float]
     push: list[float]
@@ -191,7 +191,7 @@ def batch(right: int) -> Batch:
 
 
 def mean_weight(rows: Batch, how: str) -> float:
-    """What a token's loss is multiplied by on average under a rule of aggregation."""
+    """Mean factor on a token's loss under a rule of aggregation."""
     each = torch.zeros_like(rows.old_log_probs, requires_grad=True)
     norm = rows.max_length if how == "seq-mean-token-sum-norm" else None
     aggregate_loss(each, rows.mask, how, max_length=norm).backward()
@@ -293,7 +293,7 @@ def arrows(name: str) -> list[str]:
 
 
 def says(L, name: str) -> str:
-    """What a station changes, in one sentence; of a new one, its fields."""
+    """The change of a station in one sentence; for a new one, its fields."""
     if name in SAYS:
         return L(*SAYS[name])
     named = changes(name)
@@ -301,7 +301,7 @@ def says(L, name: str) -> str:
 
 
 def station(name: str, chosen: str):
-    """A station, and those that are written as a change of it and not on the trunk."""
+    """A station, and its descendants that are not on the trunk."""
     line = family.ancestors(chosen)
     card_ = card(
         name,
@@ -319,7 +319,7 @@ def station(name: str, chosen: str):
 
 
 def metro(chosen: str):
-    """The map: the trunk from left to right, under each station what left there."""
+    """The map: the trunk from left to right, branches under their stations."""
     stops = []
     for name in TRUNK:
         stop = station(name, chosen)

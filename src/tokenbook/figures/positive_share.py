@@ -1,4 +1,4 @@
-"""What eats the share of the positive tokens (正词元的份额): length, mean, clip."""
+"""The share of the positive tokens (正词元的份额): length, mean, clip."""
 
 import math
 from functools import cache
@@ -14,7 +14,7 @@ LOW, HIGH = 0.8, 1.2
 
 @cache
 def kept(spread):
-    """What the clip leaves (裁剪留下的): shares of the weight of + and of - tokens.
+    """Weight left by the clip (裁剪留下的): shares of + and of - tokens.
 
     log rho is normal with mean -spread^2 / 2, so that the mean of rho is 1; a positive
     token above HIGH and a negative one below LOW lose their gradient.

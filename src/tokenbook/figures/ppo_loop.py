@@ -1,8 +1,8 @@
 """One iteration of PPO (一次迭代): four responses, judged once, used in four steps.
 
-The batch is sampled by warm start 0, the values are said by a critic that was fitted to
-25600 of its responses (`fit`, `say` of `lab.token_values`), and `record` takes the four
-steps.
+The batch is sampled by warm start 0, the values are those of a critic that was fitted
+to 25600 of its responses (`fit`, `say` of `lab.token_values`), and `record` takes the
+four steps.
 """
 
 from dataclasses import replace
@@ -57,7 +57,7 @@ FARTHEST = 0.65  # from 1: a ratio whose bar is full
 RATE = 2e-4  # of Adam
 NONE = "\u00a0"  # keeps the place of a number
 
-# What `record` gives, in per cent: the probabilities of the batch, the ratios of the
+# Result of `record`, in per cent: the probabilities of the batch, the ratios of the
 # mini-batch at each step, and the probabilities of the next batch under its policy.
 OLD = (
     "100 54 100 48 100 100 99 100 100 100",
@@ -196,7 +196,7 @@ def path(L, step, update):
 
 
 def cells(k, step, update):
-    """The tokens of a response, and what is known of each at this step."""
+    """The tokens of a response, with the known numbers at this step."""
     words, credits = WORDS[k], judged()[1]
     fills = [
         shade(a, max(abs(b) for line in credits for b in line)) for a in credits[k]

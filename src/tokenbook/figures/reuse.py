@@ -37,7 +37,7 @@ END = 2.2  # of the axis of ratios
 PASSES = 8
 LOSSES = ("min", "clip", "none")
 
-# What `record` gives: the ratio in hundredths, per objective and response a line per
+# Result of `record`: the ratio in hundredths, per objective and response a line per
 # pass. 32 prompts with 8 responses, PPO, 2 mini-batches, Adam at 5e-4, warm start 0.
 RECORD = {
     "min": (
@@ -207,7 +207,7 @@ def slopes(name, passed):
 
 
 def track(L, k, passed, loss):
-    """Where the tokens of a response stand (现在的位置), and the walls of its sign.
+    """Ratios of a response's tokens (现在的位置), and the bounds for its sign.
 
     The displacement from 1 is that of the followed token, the arrow its next push.
     """

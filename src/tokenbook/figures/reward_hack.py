@@ -1,11 +1,11 @@
-"""A reward hack (奖励黑客) that can be read: what is paid, and what is wanted.
+"""A reward hack (奖励黑客) that can be read: the reward, and the goal.
 
 The stored runs train the five warm starts of `signs` with GRPO and a learning rate of
-1e-3, 17 iterations of 32 prompts with 8 responses each; `RUNS` names what is paid and
-the coefficient of a KL penalty (k3 in the loss) against the warm start. They are the
-runs of the experiment `hacks`, here with every iteration by itself. Responses are those
-of seed 0, before the iterations in MOMENTS, always with the same random numbers.
-``python -m tokenbook.lab.records`` makes the record again.
+1e-3, 17 iterations of 32 prompts with 8 responses each; `RUNS` names the reward and the
+coefficient of a KL penalty (k3 in the loss) against the warm start. They are the runs
+of the experiment `hacks`, here with every iteration by itself. Responses are those of
+seed 0, before the iterations in MOMENTS, always with the same random numbers. ``python
+-m tokenbook.lab.records`` recomputes them.
 """
 
 import json

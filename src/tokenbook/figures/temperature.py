@@ -1,4 +1,4 @@
-"""Sampling temperature and top-p (采样温度): what is sampled, entropy, first ratio."""
+"""Sampling temperature and top-p (采样温度): samples, entropy, first ratio."""
 
 from functools import cache
 

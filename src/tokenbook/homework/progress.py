@@ -1,4 +1,4 @@
-"""What of a class is graded already: one line per student, written as it comes."""
+"""The log of a class's grading: one line per student, written at once."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from tokenbook.languages.pages import NotebookError
 
 
 class Log:
-    """``results.jsonl``: every student's data under a stamp of what was graded.
+    """``results.jsonl``: every student's data, with a stamp of its inputs.
 
-    Whoever has the same stamp is not graded again: the same files, exercises, checks,
-    limit, language and grader. A line that was cut short is no line.
+    A student with the same stamp is not graded again: the same files, exercises,
+    checks, limit, language and grader. A truncated line is ignored.
     """
 
     def __init__(self, out: Path, homework: Homework, seconds: float, lang: str):
@@ -31,7 +31,7 @@ class Log:
         self.rows = {row["stamp"]: row for row in read(self.path)}
 
     def stamp(self, submission: Submission) -> str:
-        """What decides a submission's result, in one word."""
+        """A hash of everything that decides a submission's result."""
         found = hashlib.sha256(self.grader)
         found.update(repr((submission.student, sorted(submission.flags))).encode())
         for path in submission.paths:

@@ -52,7 +52,7 @@ class Exercise:
 
     @property
     def names(self) -> list[str]:
-        """What the answer must define."""
+        """Names that the answer must define."""
         return defined(self.solution)
 
     @property
@@ -117,9 +117,9 @@ def used_names(*nodes: ast.AST) -> set[str]:
 
 
 def lean(setups: list[str], users: list[str], asked: list[str]) -> list[str]:
-    """Setup cells without what of the package nobody uses, the asked names included.
+    """Setup cells without unused parts of the package, and without the asked names.
 
-    What the package's parts make goes with them: ``GRPO = tc.ALGORITHMS["GRPO"]``.
+    Values made with removed parts are removed too: ``GRPO = tc.ALGORITHMS["GRPO"]``.
 
     >>> lean(["import math\\nimport tokencredit as tc\\nGRPO = tc.x"], ["math.pi"], [])
     ['import math']
@@ -249,7 +249,7 @@ def add_private(homework: Homework, path: Path) -> None:
 # --- the student's notebook --------------------------------------------------
 
 
-INSTALL = {  # with what pip installs, or from a file beside the notebook
+INSTALL = {  # by pip, or from a file beside the notebook
     True: """\
 # {words}
 import importlib.util
@@ -271,9 +271,9 @@ if importlib.util.find_spec("tokencredit") is None:
 def student_notebook(path: Path, lang: str, install: str = "") -> dict:
     """The chapter's exercises in one language, without solutions and hidden checks.
 
-    Where the checks that students see need the package, the first cell gets it on a
-    machine that lacks it, Colab for example: ``install`` is what pip installs there,
-    else a wheel that lies beside the notebook.
+    If the public checks need the package, the first cell installs it on a machine
+    without it, such as Colab: ``install`` is the argument of pip, else a wheel beside
+    the notebook is used.
     """
     homework, cells = read_homework(path), read_notebook(path)["cells"]
     cells = [cell for cell in cells if language_of(cell) in (None, lang)]
@@ -347,7 +347,7 @@ def heading(cells: list[dict], homework: Homework, lang: str) -> str:
 
 
 def with_points(cell: dict, source: str, lang: str) -> str:
-    """A check as the student gets it: its first line says how many points it gives."""
+    """A check for the student, with its points in the first line."""
     meta = grader(cell)
     if not meta.get("grade"):
         return source

@@ -1,7 +1,7 @@
-"""Right answers of other types, made of the published one: what checks must accept.
+"""Right answers of other types, made from the published one, for the checks.
 
-Each function of ``VARIANTS`` says a value in another type and returns None where it has
-no other way to say it. The module's own source goes into a student's cell, so it names
+Each function of ``VARIANTS`` converts a value to another type, and returns None if it
+has no such form. The module's source is put into a student's cell, so it imports
 nothing of the course.
 """
 
@@ -209,7 +209,7 @@ FORMS = {
 
 
 def told(name, answer):
-    """An answer said in another type where it can be, a function or a value."""
+    """An answer converted to another type if possible, a function or a value."""
     if name in FORMS:
         return FORMS[name](answer) if callable(answer) else answer
     change = VARIANTS[name]

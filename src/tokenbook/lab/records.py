@@ -1,7 +1,7 @@
 """Recompute the stored data that is no experiment of the lab.
 
-    python -m tokenbook.lab.records            data of three live figures python -m
-    tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
+    python -m tokenbook.lab.records            data of three live figures
+    python -m tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
 
 The first writes forty_lines.json, reward_hack.json and one_batch.json into
 src/tokenbook/figures/static, some five minutes on one core. Where a processor rounds

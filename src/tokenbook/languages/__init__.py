@@ -3,13 +3,15 @@
 `LANGUAGES` is the only list of languages: pages, parity, homework and site use it. Add
 one and ``python -m tokenbook.languages.parity`` lists what is to translate.
 
-pages       notebooks and Markdown pages: the language of each text code_cells  a code
-cell whose strings and comments keep one language typography  Chinese punctuation
-glossary    the terms of the course by their id sources     the files that a part of a
-page is made from marks       an author's tags: setup, checked, predict, holds parity
-python -m tokenbook.languages.parity: agreement of the languages notebooks python -m
-tokenbook.languages.notebooks: outputs in step with the code stamps      dependencies of
-a notebook's outputs
+pages       notebooks and Markdown pages: the language of each text
+code_cells  a code cell whose strings and comments keep one language
+typography  Chinese punctuation
+glossary    the terms of the course by their id
+sources     the files behind a part of a page
+marks       an author's tags: setup, checked, predict, holds
+parity      python -m tokenbook.languages.parity: agreement of the languages
+notebooks   python -m tokenbook.languages.notebooks: outputs in step with the code
+stamps      dependencies of a notebook's outputs
 """
 
 import re

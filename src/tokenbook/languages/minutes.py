@@ -34,7 +34,7 @@ SHARED = {
     "figure": 30,
     "prediction": 40,
 }
-READERS = 1.2  # share of it that new readers needed for a whole chapter
+READERS = 1.2  # factor on it, from new readers of a whole chapter
 EXERCISE = 10  # minutes
 STEP = 5  # minutes: to it a chapter's number is rounded
 DEEP = 9  # below every level of a heading

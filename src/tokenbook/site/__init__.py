@@ -12,7 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-STEPS = (  # what listens to the same event, or changes the same page, does so in order
+STEPS = (  # listeners of one event, and changes of one page, run in this order
     "site.chapter.line_ends",
     "site.editions",
     "site.math.formulas",
@@ -48,7 +48,7 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "figures._sphinxext",
     "site.theme.bundle",
     "site.paths.page",  # writes a page from the bundle
-    "site.share.page",  # cuts what it serves, once it is copied
+    "site.share.page",  # cuts the served files after the copy
 )
 BEFORE_LINKS, AFTER_LINKS = 870, 880  # of a transform: MyST resolves anchors at 879
 LAST = 950  # of an event: after all others, the table of contents (900) included
@@ -62,7 +62,7 @@ TEMPLATES = (
     HERE / "theme" / "templates",
     *sorted({f.parent for f in HERE.glob("*/*.html") if f.parent.name not in INLINE}),
 )
-SERVED = (  # what pages ask for by name: the scripts and styles of the other features
+SERVED = (  # loaded by name: the scripts and styles of the other features
     *sorted(f for f in HERE.glob("*/*.[cj]s*") if f.parent.name not in INLINE),
     HERE.parent / "symptoms" / "symptoms.js",
 )

@@ -1,10 +1,11 @@
 """Training 训练: sample, credit, weigh, step, for every entry of ALGORITHMS.
 
-loop        train, update      the loop of the book stages      assign_credit, forward,
-objective  one function per arrow collect     collect            a round of sampling
-warm_up     warm_up            supervised fine-tuning before it checkpoint  Checkpoint
-a run that can be interrupted dials       Dials              settings that belong to no
-algorithm
+loop        train, update                      the loop of the book
+stages      assign_credit, forward, objective  one function per arrow
+collect     collect                            a round of sampling
+warm_up     warm_up                            supervised fine-tuning before it
+checkpoint  Checkpoint                         a run that can be interrupted
+dials       Dials                              settings that belong to no algorithm
 """
 
 from tokencredit.training.dials import Dials

@@ -1,12 +1,12 @@
 """Lines of code: each an element with its indentation.
 
-Where a line is too long for the page it breaks, and goes on set in under itself
-(``book.css``): what matters in it often stands at its end. It breaks where a hand does:
-after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
-and before an operator that is not in brackets. Outputs keep their columns. A block says
-how long its longest line is, and is set smaller where that has no room; an output with
-lines too long for this is as wide as a figure. Names, spaces, dots and brackets have
-their block's colour, and no element: they were half of the elements of a chapter.
+A line too long for the page is broken, and its continuation indented (``book.css``), so
+that its end is visible. It breaks as by hand: after ``=``, after a comma that no number
+follows, before ``for``, ``if`` or a comment, and before an operator that is not in
+brackets. Outputs keep their columns. A block stores its longest line's length, and its
+type shrinks if that does not fit; an output with lines too long for this is as wide as
+a figure. Names, spaces, dots and brackets have their block's colour, and no element:
+they were half of the elements of a chapter.
 """
 
 import re
@@ -29,7 +29,7 @@ WIDE = 90  # columns: more than the text has room for, however small they are se
 
 
 def text_of(html: str) -> str:
-    """Return what a reader sees of some code."""
+    """Return the visible text of some code."""
     return unescape(re.sub(r"<[^>]*>", "", html))
 
 

@@ -1,12 +1,11 @@
-"""What an author marked in a chapter, on the page: predictions, held equations, folds.
+"""An author's marks on the page: predictions, held equations, folds.
 
-A pair of prose cells tagged ``predict`` becomes a question with buttons, and stands
-above the output of the next code cell; `book.js` blurs it until one is chosen (without
-a script and in print all is to be seen). Beside the number of an equation that a cell
-`holds` stands a ✓ that leads to the cell. What the marks mean stands in
-``tokenbook.languages.marks``. The setup, which a notebook runs first, stands on the
-page after the chapter's picture.
-``dropdown`` folds a side road.
+A pair of prose cells tagged ``predict`` becomes a question with buttons above the
+output of the next code cell; `book.js` blurs the output until one is chosen (without a
+script and in print it is visible). An equation that a cell `holds` gets a ✓ beside its
+number, with a link to the cell. ``tokenbook.languages.marks`` defines the marks. The
+setup, which a notebook runs first, is placed after the chapter's picture. ``dropdown``
+folds a side road.
 """
 
 import json
@@ -76,7 +75,7 @@ class folded(nodes.General, nodes.Element):
 
 
 class Dropdown(SphinxDirective):
-    """A title, and what is folded under it."""
+    """A title with folded content."""
 
     has_content = True
     required_arguments = 1
@@ -90,7 +89,7 @@ class Dropdown(SphinxDirective):
 
 
 class Marks(SphinxTransform):
-    """Give cells and equations what the page needs of their marks."""
+    """Turn the marks of cells and equations into classes and nodes of the page."""
 
     default_priority = AFTER_LINKS
 

@@ -4,9 +4,9 @@
 
 The articles of all pages become one page, every anchor with the name of its page before
 it, so that links, outline and page numbers run through the whole book. Answers are
-unfolded; live figures stand as they start. The file lies beside the editions, and the
-foot of every page then links to it. Chromium writes the structure for screen readers
-as plain text, two thirds of the file; it is packed afterwards.
+unfolded; live figures show their first state. The file is put beside the editions, and
+the foot of every page then links to it. Chromium writes the structure for screen
+readers as plain text, two thirds of the file; it is packed afterwards.
 """
 
 import argparse

@@ -6,8 +6,8 @@
 
 Jupyter Book builds one edition from ``_config.yml``; this script merges the key
 `editions` into it, builds each edition in its own process, warnings being errors, and
-puts them together under a landing page, and one for dead links (``404.html``). A build
-that was stopped or failed starts afresh the next time.
+puts them together under a landing page and a page for dead links (``404.html``). After
+a build that was stopped or failed, the next one starts from nothing.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def _build(root: Path, out: Path, clean: bool) -> int:
 
 
 def landing(config: dict) -> list[dict[str, str]]:
-    """Return what the landing page and the page for a dead link say of each edition."""
+    """Return the texts on each edition for the landing and the 404 page."""
     return [
         {
             "lang": lang,
@@ -233,7 +233,7 @@ def has_display() -> bool:
 
 
 def port_number(text: str) -> int:
-    """Return a port's number; argparse says what is wrong with another text."""
+    """Return a port's number; argparse reports any other text."""
     if not text.isdecimal() or int(text) >= 2**16:
         raise argparse.ArgumentTypeError(f"a port is 0 (any free one) to 65535: {text}")
     return int(text)

@@ -62,7 +62,7 @@ def source(module: str) -> Path:
 
 
 def defined(module: str) -> dict[str, ast.stmt]:
-    """What a module defines at its top without an underscore, tables included."""
+    """Public names at the top of a module, tables included, with their nodes."""
     found = {}
     for node in ast.parse(source(module).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -110,7 +110,7 @@ def place(item: tuple[str, str]) -> int:
 
 
 def entry(address: str, lang: str) -> list[str]:
-    """The lines of one public name: its docstring, or what a table holds."""
+    """The lines of one public name: its docstring, or the keys of a table."""
     module, _, name = address.rpartition(".")
     if "integrations" in module:
         is_class = isinstance(defined(module)[name], ast.ClassDef)
@@ -129,7 +129,7 @@ def entry(address: str, lang: str) -> list[str]:
 
 
 def listed_with(thing) -> bool:
-    """Whether a name of the package's top comes from the same module."""
+    """Whether a top-level name of the package comes from the same module."""
     top = (getattr(tokencredit, name) for name in tokencredit.__all__)
     return thing.__module__ in {getattr(other, "__module__", None) for other in top}
 
@@ -149,7 +149,7 @@ def in_one_language(line: str, lang: str) -> str:
 
 
 def chinese_first(line: str) -> str:
-    """Return what a name is for with the Chinese words before the English ones.
+    """Return the summary of a name with the Chinese words before the English ones.
 
     >>> chinese_first("Rows of tokens 批, prompt first.")
     '批 · Rows of tokens, prompt first.'
@@ -160,7 +160,7 @@ def chinese_first(line: str) -> str:
 
 
 def plain_prose(app, what, name, obj, options, lines: list[str]) -> None:
-    """Escape prose outside code, and set indented equations as they stand."""
+    """Escape prose outside code, and keep indented equations verbatim."""
     text, section = [], False
     if lines and app.config.edition == "zh":
         lines[0] = chinese_first(lines[0])

@@ -58,7 +58,7 @@ class AuthorYearLabels(BaseLabelStyle):
 
 
 class AuthorYear(Alpha):
-    """Entries as in ``alpha``, with labels that a reader knows from the text."""
+    """Entries as in ``alpha``, with the author-year labels of the text."""
 
     default_label_style = AuthorYearLabels
 

@@ -1,4 +1,4 @@
-"""The ways in from the start page, with what is behind each of them counted."""
+"""The entries of the start page, with counts of their contents."""
 
 import json
 from html import escape
@@ -11,7 +11,7 @@ from tokenbook.site.generated import Generated
 from tokenbook.site.interview.page import QUESTION
 from tokenbook.site.playground.page import stories
 
-READ = (  # where it leads, what it says, what is behind it
+READ = (  # target, texts, count
     "{first}.html",
     "从头读起 | Start reading",
     "第 {number} 章到第 {last} 章 | chapters {number} to {last}",

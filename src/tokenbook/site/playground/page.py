@@ -1,8 +1,8 @@
 """The playground: a policy is trained in the page, with the package's own rows.
 
 The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
-``tokencredit.world.enumerable``. An algorithm with a part that ``stages.js``
-does not have is left out; the build names both. Stories and words are YAML.
+``tokencredit.world.enumerable``. An algorithm with a part that is not in ``stages.js``
+is left out; the build names both. Stories and words are YAML.
 
     python -m tokenbook.site.playground.page   measure stories and painted checkers
                                                anew (measured.json, painted.json)
@@ -123,13 +123,13 @@ def rows() -> dict[str, dict]:
 
 
 def left_out() -> list[str]:
-    """Return what the page lacks for other rows, by name; a teacher it cannot have."""
+    """Return the missing parts of the other rows, except those with a teacher."""
     data = [row_data(row) for row in ALGORITHMS.values() if not row.taught]
     return [what for row in data for what in simulation().call("missing", row)]
 
 
 def measure(story: dict) -> dict[str, list]:
-    """Return what a story shows, per side: a list of its seeds for each measure."""
+    """Return the results of a story, per side: a list over seeds for each measure."""
     return simulation().call("measureStory", story, rows(), task_data(), SEEDS)
 
 
@@ -173,7 +173,7 @@ def translated(entry, lang: str):
 
 
 def page_data(lang: str, chapters: str) -> dict:
-    """Return everything the page needs to know, in one language."""
+    """Return the page's data in one language."""
     told = []
     for story in stories():
         story = {k: v for k, v in story.items() if k != "shows"}
@@ -224,7 +224,7 @@ def shown(what: dict, value: float | None, words: dict) -> str:
 
 
 def label(what: dict, words: dict) -> str:
-    """Return the words of a measure: what, and when."""
+    """Return the name of a measure, with its moment."""
     ui, below = words["ui"], words["below"]
     name = below["hard"] if what["chart"] == "hard" else words["chart"][what["chart"]]
     if "until" in what:
@@ -251,7 +251,7 @@ class Playground(Generated):
 
 
 class Stories(Generated):
-    """A section for each story; folded: what to watch, why, and what was measured."""
+    """A section for each story, with folded hints, reason and measurements."""
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)
@@ -288,7 +288,7 @@ class Stories(Generated):
 
 
 class Levels(Generated):
-    """A section for each level; folded: why, and what some checkers came to."""
+    """A section for each level, with the folded reason and results of some checkers."""
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)

@@ -94,7 +94,7 @@ def drawn(cell: dict) -> int:
 
 
 def problems(notebook: dict) -> list[str]:
-    """Return what a chapter lacks to be shown as slides."""
+    """Return the faults of a chapter's slides."""
     found = plan(notebook)
     return [f"no {kind} on the main road" for kind in NEEDED if not found[kind]]
 

@@ -4,9 +4,9 @@ The only package that needs TRL (``pip install "tokencredit[trl]"``). It replace
 method of the trainer: the loss. Prompts, sampling, rewards, advantages, micro-batches
 and the optimizer stay TRL's.
 
-RowTrainer    the trainer, for any model of the field trl_rounds    a `Policy` and a
-`Task`, converted and trained in TRL command       python -m
-tokencredit.integrations.trl --config run.yaml
+RowTrainer    the trainer, for any model of the field
+trl_rounds    a `Policy` and a `Task`, converted and trained in TRL
+command       python -m tokencredit.integrations.trl --config run.yaml
 """
 
 import os
