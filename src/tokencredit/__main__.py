@@ -11,7 +11,7 @@ Without one: pip install the file tokenbook-*.whl of the book's site"""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command of `tokenbook`, and say that it is there."""
+    """Run a command of `tokenbook`, and print its new name."""
     argv = sys.argv[1:] if argv is None else argv
     if importlib.util.find_spec("tokenbook") is None:
         print(MISSING, file=sys.stderr)

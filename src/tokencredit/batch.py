@@ -79,7 +79,7 @@ class Batch:
     def lengths(self) -> Tensor:
         """Columns of each row up to its last live token, 0 without one."""
         places = torch.arange(self.mask.shape[1] + 1, device=self.mask.device)
-        live = F.pad(self.mask, (1, 0))  # column 0 is there without any token
+        live = F.pad(self.mask, (1, 0))  # an extra column 0 stands for no token
         return torch.where(live, places, 0).amax(1)
 
     def shuffled(self, generator: torch.Generator | None = None) -> Batch:

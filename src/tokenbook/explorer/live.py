@@ -119,7 +119,7 @@ def widget(figure: Drawing) -> ipywidgets.Widget:
 
 
 def playing(dial: Dial, slider: ipywidgets.Widget) -> ipywidgets.Widget:
-    """The control of a dial, with a button that plays where it is time."""
+    """The control of a dial, with a play button for time."""
     if dial.kind != "time":
         return slider
     last, start = len(dial.values) - 1, dial.values.index(dial.start)

@@ -470,7 +470,7 @@ class Painter:
         return self.columns(element, x, y, width, count=int(value(element, "--n")))
 
     def card(self, element, x, y, width) -> float:
-        """Something to click."""
+        """A button with its words."""
         names, words = looks(element), words_of(element)
         edge = color(names, "line") if {"up", "down"} & names else palette()["line"]
         own = min(width, LETTER * 11 * len(words) + 16)

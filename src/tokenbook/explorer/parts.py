@@ -58,7 +58,7 @@ def chip(
 
 
 def shade(credit: float, largest: float = 1.0) -> float:
-    """How strongly a credit fills its chip 底色: the root, so that a fifth is seen.
+    """Strength of a credit's fill 底色: the square root, so that a fifth is visible.
 
     >>> [shade(x, 2.0) for x in (2.0, 0.5, 0.0, -0.5)]
     [1.0, 0.5, 0.0, -0.5]

@@ -13,7 +13,7 @@ LINE, PHONE = 17, 0.8  # px that a line of words takes; height on a phone, as in
 
 
 def columns(words: str) -> int:
-    """How wide words are, in Latin letters: a Chinese one takes two.
+    """Width of words in Latin letters; a Chinese character counts two.
 
     >>> columns("采样 3")
     6
@@ -88,11 +88,11 @@ class Plot:
         return (value - low) / (high - low)
 
     def fx(self, x: float) -> float:
-        """Where `x` lies between the left (0) and the right end (1)."""
+        """Position of `x` between the left (0) and the right end (1)."""
         return self._part(x, self.x, "x" in self.log)
 
     def fy(self, y: float) -> float:
-        """Where `y` lies between the top (0) and the bottom (1)."""
+        """Position of `y` between the top (0) and the bottom (1)."""
         return 1 - self._part(y, self.y, "y" in self.log)
 
     def _at(self, x: float, y: float) -> str:
@@ -202,7 +202,7 @@ class Plot:
         self._html("i", f"arrow {way} {look}", style, show and not none)
 
     def drag(self, *, x: tuple | None = None, y: tuple | None = None):
-        """Let the reader drag anywhere in the plot 拖动 to turn a dial.
+        """Turn a dial by a drag anywhere in the plot 拖动.
 
         Args:
             x, y: a dial's key and the place of each of its values on that axis:

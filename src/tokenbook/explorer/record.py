@@ -64,7 +64,7 @@ def record(figure: Drawing, language: str) -> tuple[Element, list[Change]]:
 
 
 def idle(sizes: tuple[int, ...], changes: list[Change]) -> list[np.ndarray]:
-    """Where a dial does nothing 空转: for each, True in the states it cannot leave.
+    """Mask of the states in which a dial has no effect 空转, for each dial.
 
     Args:
         sizes: how many values each dial has.

@@ -88,7 +88,7 @@ class Strip:
 
     @property
     def dead(self) -> list[bool]:
-        """Which tokens are learned from and have no gradient."""
+        """Mask of the trained tokens without gradient."""
         pushes = self.push or [1.0] * len(self.words)
         return [live and not p for live, p in zip(self.mask, pushes, strict=True)]
 

@@ -57,7 +57,7 @@ def subscripts(words: str) -> list[str | Element]:
 
 
 def minus(token: str) -> str:
-    """A token as it is drawn 词元的样子: a hyphen that is a sign becomes a minus.
+    """A token for display 词元的样子: a hyphen that is a sign becomes a minus.
 
     >>> minus("9-5"), minus("step-by-step")
     ('9−5', 'step-by-step')

@@ -17,7 +17,7 @@ class FigureError(ValueError):
 
 
 def check(words: Words, where: str = "") -> None:
-    """Raise `FigureError` unless the words are there up to those of `SOURCE`.
+    """Raise `FigureError` unless every language up to `SOURCE` has words.
 
     A language that was added after a figure was drawn shows the source's words.
     """

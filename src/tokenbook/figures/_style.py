@@ -185,7 +185,7 @@ def name_ends(ax: Axes, gap: float = 11.0) -> None:
 
 
 def spread_out(wanted: np.ndarray, gap: float) -> list[float]:
-    """Places at least `gap` apart, least squares from where they were wanted (sorted).
+    """Places at least `gap` apart, nearest to the (sorted) targets by least squares.
 
     >>> [float(x) for x in spread_out(np.array([0.0, 1.0, 9.0]), 3)]
     [-1.0, 2.0, 9.0]
@@ -287,7 +287,7 @@ def _splice(parent: ElementTree.Element) -> None:
 
 
 def unique_ids(tree: ElementTree.Element, prefix: str) -> None:
-    """Keep only the ids that something points to, as ``prefix`` and a number."""
+    """Keep only referenced ids, renamed to ``prefix`` and a number."""
     text = ElementTree.tostring(tree, encoding="unicode")
     used, number = {}, count()
     for old in re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text):

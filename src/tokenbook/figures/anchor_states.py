@@ -1,4 +1,4 @@
-"""GiGPO (同一局面里比较): eight episodes that meet in the same situations.
+"""GiGPO (同一局面里比较): eight episodes with shared states.
 
 The episodes are those that chapter 13 samples; `[...]` in its output is a turn here.
 """

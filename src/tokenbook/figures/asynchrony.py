@@ -1,4 +1,4 @@
-"""Asynchrony (异步) as a timeline: samplers, trainer, and how stale data get."""
+"""Asynchrony (异步) as a timeline: samplers, trainer, and the age of data."""
 
 from functools import cache
 from itertools import pairwise

@@ -29,7 +29,7 @@ RULES = ("BAPO", "BAPO, un-clipped")
 SHARES = [round(0.05 * k, 2) for k in range(2, 13)]
 SPREADS = [0.2, 0.5, 0.8]
 MOST = 51  # steps of the longer search
-ZOOMS = {  # ends of the axis of shares -> its ticks; the first that holds them all
+ZOOMS = {  # ends of the axis of shares -> its ticks; the first that fits is used
     (0.3, 0.7): [0.3, 0.4, 0.5, 0.6, 0.7],
     (0.2, 0.6): [0.2, 0.3, 0.4, 0.5, 0.6],
     (0, 0.55): [0, 0.1, 0.2, 0.3, 0.4],

@@ -1,4 +1,4 @@
-"""Where the gradient of a batch points (梯度噪声): cosines with the true gradient."""
+"""Direction of a batch's gradient (梯度噪声): cosines with the true gradient."""
 
 from functools import cache
 from itertools import product

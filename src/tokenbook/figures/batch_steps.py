@@ -85,7 +85,7 @@ def piece(cells):
 
 
 def listing(lines):
-    """Lines of code 代码, as high as there are lines."""
+    """A box with lines of code 代码."""
     return h(
         "div", *(h("p", text) for text in lines), cls="ex-listing", style="min-height:0"
     )

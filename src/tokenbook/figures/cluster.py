@@ -76,7 +76,7 @@ def path(L, place):
 
 
 def gapped(cells, gap):
-    """Cells of the first tokens and of the last, with one between for the rest."""
+    """Cells of the first and the last tokens, and one for the rest."""
     return [*cells[:FIRST], gap, *cells[FIRST:]]
 
 

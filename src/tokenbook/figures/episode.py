@@ -123,7 +123,7 @@ def player(frame):
 
 
 def went(earlier, frame):
-    """The direction in which the player moved, None if not at all."""
+    """The direction of the player's move, None if there was none."""
     (r, c), (row, column) = player(earlier), player(frame)
     return next((n for n, d in MOVES.items() if d == (row - r, column - c)), None)
 

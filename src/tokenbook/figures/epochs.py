@@ -1,4 +1,4 @@
-"""How often a batch is used (一批用几遍): stored runs on signs, seven ways."""
+"""Reuse of a batch (一批用几遍): stored runs on signs with seven settings."""
 
 from functools import cache
 

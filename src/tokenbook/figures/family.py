@@ -55,7 +55,7 @@ class Method:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """All that its arrows lead to 它改的箭头."""
+        """The ends of its arrows 它改的箭头."""
         return (self.stage, *self.also)
 
 
@@ -207,7 +207,7 @@ def value_text(value: object) -> str:
 
 
 def acts(algorithm: Algorithm, name: str) -> bool:
-    """Whether a field does anything: without KL or critic some of them rest."""
+    """Whether a field has an effect; without KL or critic some have none."""
     if name in ("kl_estimator", "kl_in"):
         return bool(algorithm.kl_coef)
     return algorithm.critic or name not in ("value_coef", "value_clip")

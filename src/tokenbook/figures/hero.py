@@ -1,4 +1,4 @@
-"""One response, one score (一条回答，一个分数): how four algorithms share it out."""
+"""One response, one score (一条回答，一个分数): its credit by four algorithms."""
 
 from functools import cache, partial
 

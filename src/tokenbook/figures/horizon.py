@@ -1,4 +1,4 @@
-"""How far a token surrogate holds (替代目标): T tokens, all of which must be right."""
+"""Range of a token surrogate (替代目标): T tokens, all of which must be right."""
 
 import math
 

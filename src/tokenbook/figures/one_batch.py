@@ -149,7 +149,7 @@ class Cells(NamedTuple):
 
 @cache
 def responses(right: int) -> list[dict]:
-    """The rows of the batch when so many of them are right, as the record has them."""
+    """The recorded rows of the batch with a given number of right ones."""
     correct = FILLED[:right]
     return [
         RECORD[place // EACH]["right" if place in correct else "wrong"][place % EACH]
@@ -168,7 +168,7 @@ def padded(lists) -> torch.Tensor:
 
 @cache
 def batch(right: int) -> Batch:
-    """The eight rows as the trainer has them 这一批; tokens hold the row's number."""
+    """The eight rows as a `Batch` 这一批; tokens hold the row's number."""
     rows = responses(right)
     mask = padded([[1] * len(one["old"]) for one in rows]) > 0
     rewards = torch.zeros(mask.shape, dtype=torch.float64)
@@ -329,7 +329,7 @@ def metro(chosen: str):
 
 
 def changed(new: Cells, old: Cells) -> list[bool]:
-    """Which tokens of a response another algorithm treats otherwise 变了的格子."""
+    """Mask of tokens that another algorithm treats differently 变了的格子."""
     return [
         new.kept != old.kept or abs(c - d) >= SEEN or abs(p - q) >= SEEN
         for c, d, p, q in zip(new.credit, old.credit, new.push, old.push, strict=True)
@@ -365,7 +365,7 @@ def drawn(place: int, one: dict, new: Cells, old: Cells | None):
 
 @cache
 def longest(place: int) -> int:
-    """How many tokens a row may have: right or wrong."""
+    """Most tokens of a row, right or wrong."""
     pair = (RECORD[place // EACH][name][place % EACH] for name in ("right", "wrong"))
     return max(len(one["text"]) for one in pair)
 

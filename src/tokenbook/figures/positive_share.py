@@ -7,8 +7,8 @@ from statistics import NormalDist
 from tokenbook.explorer import Dial, Figure, Plot, Preset, number, scene, tile
 
 RIGHT = [0.1, 0.3, 0.5, 0.9]  # fraction of correct responses
-LONGER = [1, 2, 4]  # how much longer an incorrect one is
-SPREADS = [0.0, 0.1, 0.3, 0.6]  # std of log rho: how stale the data are
+LONGER = [1, 2, 4]  # length of an incorrect one over that of a correct one
+SPREADS = [0.0, 0.1, 0.3, 0.6]  # std of log rho: staleness of the data
 LOW, HIGH = 0.8, 1.2
 
 

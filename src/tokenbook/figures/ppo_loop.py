@@ -157,7 +157,7 @@ def ratios(update):
 
 @cache
 def silent(update):
-    """Which tokens of the mini-batch have no gradient at a step, by response."""
+    """Mask of the mini-batch's tokens without gradient at a step, by response."""
     found = {}
     for k, rho in ratios(update).items():
         log_ratio = torch.tensor(rho).log().requires_grad_()

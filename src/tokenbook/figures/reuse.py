@@ -153,7 +153,7 @@ LOSS = {"min": ppo_clip_loss, "clip": clip_alone, "none": by_ratio}
 
 
 def record(name, passes):
-    """Use one batch of the warm start so many times; the ratios after each pass.
+    """The ratios after each of several passes over one batch of the warm start.
 
     Args:
         name: of LOSS.
@@ -187,7 +187,7 @@ def record(name, passes):
 
 @cache
 def ratios(name, passed):
-    """The recorded ratios of the three responses after so many passes."""
+    """The recorded ratios of the three responses after a number of passes."""
     if not passed:
         return [[1.0] * len(words) for words in WORDS]
     lines = [block.strip().split("\n")[passed - 1] for block in RECORD[name]]

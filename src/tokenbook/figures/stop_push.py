@@ -1,4 +1,4 @@
-"""Why dividing by the length moves it (除以长度为什么会推动长度): a stopping model."""
+"""Division by the length (除以长度为什么会推动长度): a stopping model."""
 
 from functools import cache
 

@@ -66,7 +66,7 @@ def sampler(place, tau, top_p):
 
 
 def nats(p):
-    """Entropy (熵) of a distribution that may hold zeros."""
+    """Entropy (熵) of a distribution with possible zeros."""
     return entropy(p.log()).item()
 
 

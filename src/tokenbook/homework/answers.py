@@ -56,7 +56,7 @@ class Tried:
 
 
 def read_answers(path: Path, homework: Homework) -> list[Answer]:
-    """The stored answers to a homework; none where there is no file.
+    """The stored answers to a homework; none without a file.
 
     Raises:
         AnswersError: naming file, exercise and description.
@@ -158,7 +158,7 @@ def results(homework: Homework, exercise: Exercise) -> tuple[list, bool]:
 def grade_answers(
     answers: list[Answer], notebook: dict, homework: Homework, sandbox: Sandbox
 ) -> Result:
-    """The result of a solved notebook with these answers in place of its own."""
+    """The result of a solved notebook with these answers instead of its own."""
     notebook = copy.deepcopy(notebook)
     given = {answer.exercise: answer.source for answer in answers}
     for cell in notebook["cells"]:
@@ -172,7 +172,7 @@ def grade_answers(
 
 
 def lost(answer: Answer, result: Result) -> str:
-    """Which checks of its exercise an answer did not pass, and why."""
+    """The checks of its exercise that an answer failed, with reasons."""
     failed = [o for o in result.outcomes[answer.exercise] if not o.passed]
     return "; ".join(f"{outcome.check.id}: {outcome.report}" for outcome in failed)
 

@@ -111,7 +111,7 @@ def verify_all(args: argparse.Namespace) -> int:
 
 
 def tried_answers(chapters: list, hidden: list, folder: Path) -> int:
-    """Print how stored answers fare, exercise by exercise; the number of faults."""
+    """Print the results of stored answers by exercise; return the number of faults."""
     from tokenbook.homework.answers import table
 
     faults = 0

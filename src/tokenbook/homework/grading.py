@@ -205,7 +205,7 @@ def done_in(source: str) -> list[str]:
 
 
 def is_stub(node: ast.AST) -> bool:
-    """Whether a function raises NotImplementedError whatever it is given."""
+    """Whether a function only raises NotImplementedError."""
     for step in getattr(node, "body", []) if defined_by(node) else []:
         if not_implemented(step):
             return True
@@ -507,7 +507,7 @@ def skipped_cells(notebook, homework, answers, result) -> set[int]:
 
 
 def note_answer(result, exercise, written, run, where) -> None:
-    """Say more than the check could: why a name is missing, whose answer it is."""
+    """Add to a check's message why a name is missing, or whose an answer is."""
     outcomes = result.outcomes[exercise.id]
     broken = next((run.errors[name] for name in where if name in run.errors), None)
     for outcome in outcomes:

@@ -132,7 +132,7 @@ def exported_in(folder: Path) -> set[tuple[str, str]]:
 
 
 def is_wrapper(entry: Path) -> bool:
-    """Whether a lone folder holds the class, and not one student's work."""
+    """Whether a lone folder is the class rather than one student's work."""
     if entry.is_symlink() or not entry.is_dir() or lms(entry.name):
         return False
     inside = visible(entry, Path())
@@ -256,7 +256,7 @@ def content(source: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def name_of(member: zipfile.ZipInfo) -> str:
-    """A member's path; old Windows zips hold Chinese in a code page they do not name.
+    """A member's path; old Windows zips use a Chinese code page without naming it.
 
     >>> old = zipfile.ZipInfo("张三/作业.ipynb".encode("gbk").decode("cp437"))
     >>> name_of(old)

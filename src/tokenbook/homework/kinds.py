@@ -20,7 +20,7 @@ NUMBERS = (Number, numpy.generic)
 
 
 def fit(value, model):
-    """Return the value in the kind of the model, as it is where it has no such kind.
+    """Return the value in the type of the model, unchanged if that is impossible.
 
     >>> fit((1, Fraction(1, 2)), [1.0, 0.5]), fit(torch.tensor([2.0]), 7)
     ([1.0, 0.5], 2)
@@ -51,7 +51,7 @@ def fitted(value, model):
 def as_number(value, kind: type):
     """One number as bool, int or float, unless that would change it."""
     if isinstance(value, (torch.Tensor, numpy.ndarray)):
-        value = value.item()  # raises where there are several
+        value = value.item()  # raises if there are several
     if not isinstance(value, NUMBERS):
         return value
     if kind is float:

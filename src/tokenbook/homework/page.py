@@ -86,7 +86,7 @@ def cell(value) -> str:
 
 
 def distribution(totals: list[float], points: float, say: dict) -> tuple:
-    """How many students have how many points, from the most down."""
+    """Number of students by points, from the most down."""
     width = points / BINS or 1
     found = Counter(min(int(total / width), BINS - 1) for total in totals)
     most = max(found.values())

@@ -47,26 +47,26 @@ class Log:
         return found.hexdigest()
 
     def kept(self, stamp: str) -> dict | None:
-        """The data under a stamp, if the student's feedback still lies there."""
+        """The data under a stamp, if the student's feedback still exists."""
         row = self.rows.get(stamp)
         if row and (feedback_of(row["student"], self.out) / "feedback.md").exists():
             return None if "grader-error" in row["flags"] else row
         return None
 
     def add(self, row: dict) -> None:
-        """Keep one more student's data, at once."""
+        """Append one student's data to the file."""
         with open(self.path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(row) + "\n")
 
     def write(self, rows: list[dict]) -> None:
-        """Keep these and no others."""
+        """Replace the log by these rows."""
         new = self.path.with_suffix(".new")
         new.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         os.replace(new, self.path)
 
 
 def read(path: Path) -> list[dict]:
-    """The rows of a log that are whole; none where there is no log."""
+    """The complete rows of a log; none without a file."""
     found = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else []:
         try:

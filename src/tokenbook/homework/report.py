@@ -44,7 +44,7 @@ def reason(report: dict, lang: str) -> list[str]:
 
 
 def halves(text: str) -> dict[str, str]:
-    """A check's message by language; empty where it is no pair.
+    """A check's message by language; empty if it is no pair.
 
     >>> halves("h = 0.1，A = 1 | h = 0.1, A = 1")["en"], halves("P(A | B) is wrong")
     ('h = 0.1, A = 1', {})

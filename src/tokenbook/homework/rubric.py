@@ -73,7 +73,7 @@ def own_words(notebook: dict, chapter: Path, lang: str) -> str:
 
 
 def marked(path: Path) -> dict[str, list[dict]]:
-    """Return the lines of ``manual.csv`` by student, none where it is not there."""
+    """Return the lines of ``manual.csv`` by student, none without the file."""
     found: dict[str, list[dict]] = {}
     if not path.exists():
         return found

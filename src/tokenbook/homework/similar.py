@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def features(source: str) -> set[tuple[str, ...]]:
-    """Return the runs of tokens of an answer; empty where it is no Python.
+    """Return the runs of tokens of an answer; empty if it is no Python.
 
     >>> one, two = "a = b + len(b[1:])", "x = y + sum(y[2:])"
     >>> features(one) == features(two) != set(), features("def (")

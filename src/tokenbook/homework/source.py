@@ -70,7 +70,7 @@ class Homework:
 
     @property
     def names(self) -> list[str]:
-        """Everything that answers must define."""
+        """All names that answers must define."""
         return [name for exercise in self.exercises for name in exercise.names]
 
     @property
@@ -129,7 +129,7 @@ def lean(setups: list[str], users: list[str], asked: list[str]) -> list[str]:
         return setups
     needed = used_names(*filter(None, map(tree, users))) - set(asked)
     kept = {node: None for module in trees for node in module.body}
-    package: set[str] = set()  # names that hold parts of it
+    package: set[str] = set()  # names of parts of it
     for node in kept:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             root = getattr(node, "module", None) or node.names[0].name
@@ -333,7 +333,7 @@ def student_notebook(path: Path, lang: str, install: str = "") -> dict:
 
 
 def heading(cells: list[dict], homework: Homework, lang: str) -> str:
-    """The first cell: which chapter, how many points, which versions."""
+    """The first cell: chapter, points, versions."""
     title = next(c["source"] for c in cells if c["source"].startswith("# "))
     lines = [WORDS["title"][lang].format(title=title.splitlines()[0][2:]), ""]
     number = chapter_number(homework.name)
@@ -383,7 +383,7 @@ def new_cell(kind: str, name: str, source: str, meta: dict) -> dict:
 
 
 def student_code(cell: dict, lang: str) -> str:
-    """A code cell as the student gets it."""
+    """A code cell for the student."""
     meta, source = grader(cell), cell["source"]
     source = HIDDEN.sub("", source)
     if meta.get("grade") and not source.strip():

@@ -29,7 +29,7 @@ def is_number(value) -> bool:
 
 
 def numbers_only(value) -> bool:
-    """A list of numbers that an array can hold, nested or not."""
+    """A list of numbers that fits an array, nested or not."""
     try:
         array = numpy.array(value)
     except ValueError:

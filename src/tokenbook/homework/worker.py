@@ -202,7 +202,7 @@ def descendants() -> list[int]:
 
 
 def student(channel: socket.socket, order: dict, space: bool) -> None:
-    """Lock ourselves in, say how well that worked, then answer requests."""
+    """Restrict this process, report the result, then answer requests."""
     folder = order["folder"]
     os.setsid()
     os.chdir(folder)
@@ -311,7 +311,7 @@ class Session:
         return {}
 
     def kinds(self, request: dict) -> dict:
-        """Which of the wanted names exist, and which can be called."""
+        """The wanted names that exist, each with whether it is callable."""
         found = {n: self.module.__dict__[n] for n in request["names"] if self.has(n)}
         return {"kinds": {name: callable(value) for name, value in found.items()}}
 

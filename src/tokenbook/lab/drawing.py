@@ -74,7 +74,7 @@ def curves(axes: Axes, rows: DataFrame, columns: tuple[str, ...], values: dict):
     room = 0.2 * np.ptp(axes.get_ylim())
     above = np.inf
     for height, step, column, color in sorted(ends)[::-1] if len(ends) > 1 else ():
-        below = above - height < room  # a name above this end would meet the other
+        below = above - height < room  # a name above this end would overlap the other
         axes.annotate(
             column.replace("_", " "),
             (step, height),

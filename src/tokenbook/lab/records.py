@@ -145,7 +145,7 @@ def heads(policy, prompt: str, text: str) -> tuple[list[float], list[float]]:
 
 
 def aged(start, updates: int) -> list[Policy]:
-    """Return a policy before and after each of so many updates by GRPO."""
+    """Return a policy before and after each of several updates by GRPO."""
     policy, ages = deepcopy(start), [start]
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-4)
     rng, dice = np.random.default_rng(0), torch.Generator().manual_seed(0)
@@ -216,7 +216,7 @@ def weights(policy: Policy) -> torch.Tensor:
 
 
 def writes(policy: Policy) -> dict[str, float]:
-    """Return how a policy writes: shares and lengths over 1024 responses."""
+    """Return statistics of a policy: shares and lengths over 1024 responses."""
     streams = {
         "rng": np.random.default_rng(7),
         "generator": torch.Generator().manual_seed(7),

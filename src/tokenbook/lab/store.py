@@ -126,7 +126,7 @@ def save(path: Path, head: dict, rows: DataFrame):
 
 
 def rewrite(path: Path, head: dict):
-    """Give a results file another head; its rows stay as they are written."""
+    """Replace the head of a results file; its rows stay byte for byte."""
     write(path, head, path.read_text(encoding="utf-8").partition("\n")[2])
 
 

@@ -65,7 +65,7 @@ def parts(text: str) -> list[str]:
 
 
 def pick(text: str, lang: str) -> str:
-    """Return one language's part of a short text; English where it is not translated.
+    """Return one language's part of a short text; English if not translated.
 
     >>> pick("书后 | Back matter", "en"), pick("GRPO", "zh")
     ('Back matter', 'GRPO')

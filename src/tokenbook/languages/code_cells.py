@@ -103,7 +103,7 @@ def in_both(module: ast.Module | None) -> Iterator[ast.Tuple]:
 
 
 def chosen(node: ast.Constant | ast.JoinedStr, lang: str) -> str | ast.JoinedStr | None:
-    """Return the part of a string or f-string; None where there are no parts."""
+    """Return one language's part of a string or f-string; None if it has no parts."""
     if is_text(node):
         return pick(node.value, lang) if len(parts(node.value)) > 1 else None
     split: list[list] = [[]]

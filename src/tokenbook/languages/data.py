@@ -1,4 +1,4 @@
-"""The YAML files of the book: a text is parsed once, however often it is read."""
+"""The YAML files of the book, parsed once per text."""
 
 import functools
 from pathlib import Path

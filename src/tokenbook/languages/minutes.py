@@ -118,7 +118,7 @@ def count_prose(counts: Counter, text: str) -> None:
 
 
 def lines(text: str) -> int:
-    """Return how many lines of a text are not empty."""
+    """Return the number of lines that are not empty."""
     return sum(bool(line.strip()) for line in text.splitlines())
 
 
@@ -190,13 +190,13 @@ def under(found: list[Section], section: Section) -> list[Section]:
 
 
 def exercises(found: list[Section]) -> int:
-    """Return how many exercises a chapter ends in: the headings of that section."""
+    """Return the number of exercises: the headings of their section."""
     ends_in = (s for s in found if s.level == 2 and s.title == "Exercises")
     return sum(s.level == 3 for one in ends_in for s in under(found, one))
 
 
 def rounded(found: Iterable[Section]) -> int:
-    """Return the minutes of some sections as they are printed."""
+    """Return the printed minutes of some sections."""
     return max(STEP, STEP * round(sum(s.minutes for s in found if s.read) / STEP))
 
 

@@ -92,7 +92,7 @@ def merge_streams(outputs: list) -> list:
 
 
 def normalise(notebook) -> None:
-    """Drop everything that belongs to one machine, one run or one editor."""
+    """Drop the traces of one machine, one run or one editor."""
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     kept = notebook.metadata.get("stamp")
     notebook.metadata = nbformat.from_dict(
@@ -177,7 +177,7 @@ def output_problems(cell) -> list[str]:
 
 
 def stamp_problems(notebook) -> list[str]:
-    """Where the stored outputs are older than the code."""
+    """Places where the stored outputs are older than the code."""
     stored = notebook.metadata.get("stamp", {})
     if "uses" not in stored:
         return ["was never run by this tool"]
@@ -205,7 +205,7 @@ def stamp_problems(notebook) -> list[str]:
 
 
 def place_problems(path: Path) -> list[str]:
-    """Where a chapter is missing in the table of contents or on the map."""
+    """Gaps of a chapter in the table of contents or on the map."""
     if path.parent != CHAPTERS:
         return []
     toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def place_problems(path: Path) -> list[str]:
 
 
 def check(path: Path) -> list[str]:
-    """Everything that is out of step in one notebook, each with its place."""
+    """All problems of one notebook, each with its place."""
     where = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     command = f"run: python -m tokenbook.languages.notebooks run {where}"
     text = path.read_text(encoding="utf-8")

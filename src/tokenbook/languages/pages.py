@@ -149,7 +149,7 @@ def fold_sides(notebook: dict) -> dict:
 
 
 def is_solution(cell: dict) -> bool:
-    """Whether a cell holds the published answer to an exercise."""
+    """Whether a cell is the published answer to an exercise."""
     return bool(as_dict(as_dict(cell.get("metadata")).get("nbgrader")).get("solution"))
 
 
@@ -160,7 +160,7 @@ def without_hidden(cell: dict) -> str:
 
 
 def is_held_back(cell: dict) -> bool:
-    """Whether a cell holds held-back checks and nothing else."""
+    """Whether a cell consists of held-back checks only."""
     left = without_hidden(cell)
     return not left.strip() and left != text_of(cell)
 

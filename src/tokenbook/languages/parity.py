@@ -265,7 +265,7 @@ def check_file(path: Path) -> list[str]:
 
 
 def sources() -> list[Path]:
-    """Return every file of the book that holds words of all languages."""
+    """Return every file of the book with words in all languages."""
     book, tree = ROOT / "book", ROOT / "src"
     site = tree / "tokenbook" / "site"
     files = [*(ROOT / "chapters").glob("*.ipynb"), *book.glob("*.md")]

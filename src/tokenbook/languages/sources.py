@@ -74,7 +74,7 @@ def depend(env, paths: list[str]) -> None:
 
 
 def relisted(app, env, *_) -> list[str]:
-    """The pages for which a folder was listed that holds other files now."""
+    """The pages that listed a folder whose files have changed."""
     return [
         page
         for page, folders in vars(env).get("listed", {}).items()
@@ -83,12 +83,12 @@ def relisted(app, env, *_) -> list[str]:
 
 
 def forget(app, env, page: str) -> None:
-    """Drop which folders were listed for a page that is read anew."""
+    """Forget the listed folders of a page that is read again."""
     vars(env).get("listed", {}).pop(page, None)
 
 
 def listing(folder: str) -> list[str]:
-    """The names in a folder; none where it is gone."""
+    """The names in a folder; none if it does not exist."""
     try:
         return sorted({*os.listdir(folder)} - {"__pycache__"})
     except OSError:

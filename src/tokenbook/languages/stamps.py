@@ -34,7 +34,7 @@ def digest(data: str | bytes) -> str:
 
 
 def plain(source: str) -> ast.Module | None:
-    """Return the syntax tree without docstrings; None where it is no plain Python."""
+    """Return the syntax tree without docstrings; None if it is not plain Python."""
     try:
         module = ast.parse(source)
     except SyntaxError:
@@ -158,7 +158,7 @@ class Watch:
         self.profile = cProfile.Profile(builtins=False)
 
     def start(self, *packages: str) -> None:
-        """Import the packages, put their tables under watch, and start to note."""
+        """Import the packages, wrap their tables, and start to record."""
         for package in packages:
             importlib.import_module(package)
         tables: dict[int, Table] = {}

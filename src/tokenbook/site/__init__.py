@@ -89,7 +89,7 @@ def check_features() -> None:
 
 
 def add_files(app: Sphinx, config) -> None:
-    """Tell Sphinx where the templates and the served files of the features are."""
+    """Add the templates and the served files of the features to Sphinx."""
     # before those of the theme, which its own setup has added
     config.templates_path = [*map(str, TEMPLATES), *config.templates_path]
     config.html_static_path = [*config.html_static_path, *map(str, SERVED)]

@@ -1,4 +1,4 @@
-"""JavaScript while the book is built: V8 on an event loop of its own."""
+"""JavaScript at build time: V8 on a separate event loop."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -17,7 +17,7 @@ __all__ = ["Report", "read", "read_all", "read_rows"]
 
 @dataclass
 class Report:
-    """A log as it was read."""
+    """The result of reading a log."""
 
     kind: str
     log: Series

@@ -243,7 +243,7 @@ def tidy(value: object) -> object:
 
 
 def fresh_updates(every: int, accumulated: int) -> int:
-    """How many updates of a period see the weights that sampled all of their responses.
+    """Number of updates of a period that are on-policy for all of their responses.
 
     A sampling serves `every` micro-steps, an update `accumulated`; both start together
     again after a period. Its ratio is 1 as long as no update lies between.
@@ -537,7 +537,7 @@ def library_of(names: list[str]) -> str:
 
 @cache
 def is_known(library: str, name: str) -> bool:
-    """Whether a library has a field of this name, or a group that holds it."""
+    """Whether a library has a field or a group of fields of this name."""
     table = data()["libraries"][library]
     if name in table["at"] or name in table["names"]:
         return True
@@ -562,7 +562,7 @@ def nearest_name(library: str, name: str) -> str:
 
 
 def distance(a: str, b: str) -> int:
-    """Return how many letters to insert, delete or replace (Levenshtein)."""
+    """Return the Levenshtein distance: letters to insert, delete or replace."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         before, row[0] = row[0], i

@@ -104,7 +104,7 @@ def curves() -> dict[str, list[dict]]:
 
 
 def drawing(rows: list[dict], points: int) -> str:
-    """Return one or two curves, each through so many points, as an SVG."""
+    """Return one or two curves through their points as an SVG."""
     paths = []
     for look, row in zip(("ink", "old"), rows, strict=False):
         end = ENDS.get(row["shape"], 1)
@@ -192,7 +192,7 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
 
 
 def words_bar(count: int, lang: str) -> str:
-    """Return the filter by words, and how many are shown; its script shows it."""
+    """Return the filter by words with its counter; the script reveals it."""
     ask, shown, none, back, elsewhere = (
         escape(pick(text, lang)) for text in (FILTER, SHOWN, NONE, BACK, ELSEWHERE)
     )

@@ -178,7 +178,7 @@ class ReadMyLog(Generated):
 
 
 class LogRates(Generated):
-    """A table: how often the reader is right."""
+    """A table of the reader's measured accuracy."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(FOLDER / "rates.yml")
@@ -187,7 +187,7 @@ class LogRates(Generated):
 
 
 def rates_table(lang: str) -> str:
-    """Return how often the reader is right, as a Markdown table with its date."""
+    """Return the reader's accuracy as a Markdown table with its date."""
     say, rates = load("words")["rates"], load("rates")
     rows = []
     for row, (part, some, every) in RATES.items():
@@ -203,7 +203,7 @@ def rates_table(lang: str) -> str:
 
 
 def share(part: int, every: int, form: str) -> str:
-    """Return a share as it is written in a table.
+    """Return a share as text of a table.
 
     >>> share(1, 8, "{part} of {all} ({share})")
     '1 of 8 (12%)'

@@ -244,7 +244,7 @@ def cells(line: str, sep: str) -> list[str]:
 
 
 def braces(text: str) -> list[tuple[int, int]]:
-    """Return where each outermost {...} begins and ends; strings may hold braces."""
+    """Return begin and end of each outermost {...}; strings may contain braces."""
     spans, depth, start, quote, at, again = [], 0, 0, "", 0, RETRIES
     while (found := BRACE.search(text, at)) and len(spans) <= 2 * MAX_ROWS:
         at, sign = found.end(), found[0]
@@ -271,7 +271,7 @@ def braces(text: str) -> list[tuple[int, int]]:
 
 
 def pairs_of(text: str) -> tuple[dict[str, float], int]:
-    """Return the numbers of 'key': value pairs, and how many pairs there are."""
+    """Return the numbers of 'key': value pairs, and the count of all pairs."""
     pairs = PAIR.findall(text)
     values = ((key, number(value)) for key, value in pairs)
     return {key: value for key, value in values if value is not None}, len(pairs)
@@ -332,7 +332,7 @@ def from_lines(text: str) -> list[dict[str, float]]:
 
 
 def step_line(line: str) -> dict[str, float]:
-    """Return the row of a line that holds a whole step: verl, prime-rl or mlx."""
+    """Return the row of a line with a whole step: verl, prime-rl or mlx."""
     if found := VERL.search(line):
         row = {"step": float(found[1])}
         for part in line[found.start() :].split(" - ")[1:]:

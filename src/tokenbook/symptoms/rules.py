@@ -195,7 +195,7 @@ def call(name: str, of: str, argument: float | None, log: Series):
 
 
 def width(xs: list[float]) -> int:
-    """Return how many values are one fifth, at least one."""
+    """Return one fifth of the number of values, at least 1."""
     return max(1, len(xs) // 5)
 
 
@@ -255,7 +255,7 @@ def late(xs: list[float]) -> float:
 
 
 def lost(xs: list[float]) -> float:
-    """Return how much of the peak, or of the rise to it, is gone at the end."""
+    """Return the lost share of the peak, or of the rise to it, at the end."""
     ys = smooth(xs)
     peak = max(ys)
     return (peak - tail(xs)) / max(abs(peak), peak - min(ys), 1e-12)

@@ -228,7 +228,7 @@ def equal_groups(log: Series) -> Line | None:
 
 
 def moved(parts: dict[str, Line]) -> tuple[int, int, int]:
-    """Return how many of several rewards rise, fall, and never change."""
+    """Return the numbers of rewards that rise, fall, and never change."""
     up = down = stuck = 0
     for line in parts.values():
         xs = finite(line)

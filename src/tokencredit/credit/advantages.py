@@ -1,4 +1,4 @@
-"""Advantages 优势: how much better than expected, token by token or per sequence."""
+"""Advantages 优势: reward minus its expectation, per token or per sequence."""
 
 from __future__ import annotations
 

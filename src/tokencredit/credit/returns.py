@@ -181,7 +181,7 @@ def discounted_return(
 
 
 def per_turn(rewards: PerToken, turn_ends: TokenMask) -> PerToken:
-    """Everything a turn earned, on its last token 每轮的奖励; none after the last.
+    """Total reward of each turn, on its last token 每轮的奖励; none after the last.
 
     >>> ends = torch.tensor([[False, True, False, True]])
     >>> per_turn(torch.tensor([[1.0, 2.0, 0.0, 4.0]]), ends)

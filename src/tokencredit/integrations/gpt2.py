@@ -47,7 +47,7 @@ def count_from_the_first_token(module, args, kwargs):
 
 
 def own_positions(model: nn.Module):
-    """Let every GPT-2 inside a model count positions itself; TRL calls it directly."""
+    """Register `count_from_the_first_token` on every GPT-2 inside a model."""
     for part in model.modules():
         if isinstance(part, GPT2Model):
             part.register_forward_pre_hook(count_from_the_first_token, with_kwargs=True)

@@ -124,7 +124,7 @@ def judge(kind, room, every, mine, rows, lang) -> Outcome:
 
 
 def check(kind: str, function: Callable, *, like=None, lang="en") -> list[Outcome]:
-    """Hold a function against the laws of its kind 用定律检查一个函数.
+    """Check a function against the laws of its kind 用定律检查一个函数.
 
     Args:
         kind: one of KINDS: "loss", "ratio", "aggregate", "mask", ...

@@ -42,13 +42,13 @@ def course(mine: Mine, values) -> dict:
 
 
 def plain(mine, *values):
-    """By the names of the room, its values as they are."""
+    """Way: by the names of the room, values unchanged."""
     own = dict(zip(mine.order, values, strict=False))
     return mine(**{name: x for k, x in own.items() for name in names(k)})
 
 
 def column(mine, *x):
-    """Every token is a response of its own."""
+    """Way: every token is a separate response."""
     tall = tokens(**course(mine, [y.reshape(-1, 1) for y in x]))
     return mine(**tall).reshape(x[0].shape)
 
@@ -159,7 +159,7 @@ def grouped(mine, *values):
 
 
 def unscaled(mine, rewards, word):
-    """By the room's word; by False where it is a yes or no, or refuses the word."""
+    """Way: by the room's word; by False if it is a flag or refuses the word."""
     if not isinstance(mine.needs("scale").default, bool):
         with suppress(ValueError):
             return grouped(mine, rewards, word)

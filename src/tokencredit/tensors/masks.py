@@ -59,7 +59,7 @@ def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
 
 
 def masked_mean(x: PerToken, mask: TokenMask) -> Scalar:
-    """Mean over the live tokens 掩码均值: sum(m x) / sum(m), 0 if there are none.
+    """Mean over the live tokens 掩码均值: sum(m x) / sum(m), 0 without any.
 
     Selects, never multiplies: 0 * nan is nan.
 

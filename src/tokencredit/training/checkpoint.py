@@ -39,7 +39,7 @@ class Checkpoint:
         self.rng, self.generator = rng, generator
 
     def load(self) -> list[dict]:
-        """Bring everything back; the metrics of the rounds already done.
+        """Restore all parts; return the metrics of the finished rounds.
 
         Raises:
             ValueError: a file that is not a whole checkpoint (nothing in it is run), or

@@ -56,7 +56,7 @@ def loss_denominator(mask: TokenMask, how: str) -> int | None:
 
 
 def plain(count):
-    """The number in a tensor of one element; anything else as it is."""
+    """The number in a tensor of one element; other values unchanged."""
     one = isinstance(count, Tensor) and count.numel() == 1
     return count.item() if one else count
 

@@ -48,7 +48,7 @@ class Tree(NamedTuple):
     child: list[list[int | None]]  # [S][V]: -1 ends the response, None: not allowed
 
     def responses(self, words: str) -> list[str]:
-        """Every response there is."""
+        """All possible responses."""
         rows = zip(self.prefixes, self.child, strict=True)
         return [
             p + w for p, row in rows for w, s in zip(words, row, strict=True) if s == -1
@@ -410,7 +410,7 @@ ENUMERABLE = {
             ),
             start={"a": 1.5},
         ),
-        # Walk: two turns; the last word of each answers the environment's word.
+        # Walk: two turns; the last word of each replies to the environment's word.
         EnumerableTask(
             name="walk",
             words="☀☁←→",

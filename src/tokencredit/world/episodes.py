@@ -78,7 +78,7 @@ def play(
     last_values, turns, invalid, cut = torch.zeros(4, size)
 
     def hear(i: int) -> int:
-        """Write the observation into row i; how many tokens, 0 for no room."""
+        """Append the observation to row i; return its tokens, 0 without room."""
         words = env.encode(observations[i])
         left = 0 if games.truncated[i] else max_reply
         room = policy.context - int(written.length[i]) - left - 2

@@ -340,7 +340,7 @@ def script(app: Sphinx) -> str:
 
 
 def has_python() -> bool:
-    """Whether the core of Pyodide lies in the repository."""
+    """Whether the core of Pyodide is in the repository."""
     return all((vendor.FOLDER / name).is_file() for name in vendor.LOADED)
 
 
@@ -370,7 +370,7 @@ def add_script(app: Sphinx, env, names: list[str]) -> None:
 
 
 def write_files(app: Sphinx, error: Exception | None) -> None:
-    """Write each chapter's file, and Python unless it lies beside the editions."""
+    """Write each chapter's file, and Python unless it is beside the editions."""
     if error or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "practice")

@@ -997,7 +997,7 @@ def _whole(x):
 
 
 def _rounded(value, d):
-    """A value as its type holds it."""
+    """A value rounded to its type."""
     return array("f", [value])[0] if d is float32 else value
 
 

@@ -53,7 +53,7 @@ def sums(folder: Path = FOLDER) -> dict[str, str]:
 
 
 def fetch(space: Path) -> Path:
-    """Return the folder of the published package, every file as it is known.
+    """Return the folder of the published package, with checked files.
 
     Raises:
         ValueError: a file has another sum.

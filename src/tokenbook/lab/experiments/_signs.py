@@ -193,7 +193,7 @@ class Examined(Watched):
         return self.book.demonstrations(num, rng)
 
     def examine(self):
-        """Sample a round, and note how it went."""
+        """Sample a round, and append its metrics."""
         self.seconds += time.process_time() - self.clock
         sizes = DIALS["prompts"], DIALS["group_size"]
         streams = {"rng": self.rng, "generator": self.generator, "measure": MEASURES}
@@ -207,7 +207,7 @@ class Examined(Watched):
 def study(
     seed: int, quick: bool, *, book=TASK, rounds: int, every: int, lr: float
 ) -> tuple[list[dict], list[dict]]:
-    """Let the warm start of a seed imitate a book 监督微调; rows, and responses kept.
+    """Rows and kept responses of imitation by the warm start of a seed 监督微调.
 
     Args:
         seed: of the warm start and of the book.

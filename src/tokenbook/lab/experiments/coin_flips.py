@@ -42,7 +42,7 @@ def ended(rows, arm, column="success"):
 
 
 def gained(rows, arm, column="success"):
-    """How far that is above the first two iterations."""
+    """The difference of that from the first two iterations."""
     return ended(rows, arm, column) - per_seed(rows, column, arm=arm)[:, 0]
 
 

@@ -21,7 +21,7 @@ from tokencredit.credit.returns import discounted_return
 from tokencredit.world.starts import warm_start
 
 ROUNDS = {"RL": 30, "else": 20}
-SEEDS = 5  # warm starts there are
+SEEDS = 5  # number of warm starts
 
 TAUGHT = replace(
     PLAIN,
@@ -72,7 +72,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def after(rows, arm, iterations):
-    """The success rate of each seed after so many iterations of learning."""
+    """The success rate of each seed after a number of iterations."""
     return per_seed(rows, "success", arm=arm)[:, iterations]
 
 

@@ -118,7 +118,7 @@ def end(rows, arm, lr=5e-4, column="success"):
 
 
 def after(rows, arm, iterations, lr=5e-4, column="success"):
-    """A column of each seed after so many iterations of learning."""
+    """A column of each seed after a number of iterations."""
     return per_seed(rows, column, arm=arm, lr=lr)[:, iterations]
 
 

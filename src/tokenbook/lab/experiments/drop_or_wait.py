@@ -80,7 +80,7 @@ class Engine:
         self.streams = {"rng": np.random.default_rng(self.seed), "generator": dice}
 
     def start(self):
-        """Start as many groups as there is room for, and as the rule allows."""
+        """Start groups while there is room and the rule allows it."""
         room = SLOTS - len(self.running)
         if self.rule == "wait":
             most = (self.version + 1 + self.limit) * self.size
@@ -148,7 +148,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def at(rows, clock, budgets, column="success", **arm):
-    """A column of each seed when its clock, tokens or ticks, shows these numbers."""
+    """A column of each seed at given values of its clock, tokens or ticks."""
     times = per_seed(rows, clock, **arm)
     numbers = per_seed(rows, column, **arm)
     return np.array(

@@ -30,7 +30,7 @@ SCREENED = "none, screened"
 
 @dataclass(frozen=True, kw_only=True)
 class Screened(Signs):
-    """The task without prompts whose group of eight a screen finds alike 预先筛题.
+    """The task without prompts whose screened group has equal rewards 预先筛题.
 
     Its rounds also hold how the policy does on prompts of the whole task, as `exam`.
     The tokens of the screen and of the exam are not counted.

@@ -24,13 +24,13 @@ CLIP = replace(PLAIN, aggregation="token-mean")
 
 
 def rounded(x, bits):
-    """Numbers with so many bits of mantissa 舍入到几位尾数; exponents as they are."""
+    """Numbers rounded to a few bits of mantissa 舍入到几位尾数; exponents unchanged."""
     part, exponent = torch.frexp(x)
     return torch.ldexp((part * 2 ** (bits + 1)).round() / 2 ** (bits + 1), exponent)
 
 
 def round_weights(policy, bits):
-    """A copy of a policy 推理引擎 that keeps so many bits of every weight."""
+    """A copy of a policy 推理引擎 with every weight rounded to a few bits."""
     other = copy.deepcopy(policy)
     with torch.no_grad():
         for weight in other.parameters():

@@ -75,7 +75,7 @@ def firsts(rows, arm):
 
 
 def ahead(rows):
-    """How much more success each seed of RAFT has at the end than of RFT, once."""
+    """Final success of each seed of RAFT minus that of RFT, once."""
     return end(rows, "RAFT") - final(rows, "success", last=1, arm="RFT, once")
 
 

@@ -48,9 +48,9 @@ LIMIT = 0.015  # of the KL to the sampler, as in Spinning Up
 
 
 def pass_by_pass(variant, seed, quick):
-    """PPO in a loop of its own: the critic, or the policy, learns in the first pass
-    only (then the critic moves the whole network, or its head alone), or a batch ends
-    after the update whose mini-batch was further than LIMIT from the sampler.
+    """PPO in a separate loop: the critic, or the policy, learns in the first pass only
+    (then the critic moves the whole network, or its head alone), or a batch ends after
+    the update whose mini-batch was further than LIMIT from the sampler.
 
     With none of these it is `train`, number by number.
     """

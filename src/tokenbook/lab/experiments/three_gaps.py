@@ -146,7 +146,7 @@ def worst(rows, weight):
 
 
 def ahead(rows, sampler):
-    """How much more success each seed has centred than without a weight."""
+    """Success of each seed with "centred" minus that without a weight."""
     return own(rows, sampler, "centred") - own(rows, sampler, "nothing")
 
 

@@ -40,7 +40,7 @@ def rows() -> dict[str, dict]:
 
 
 def patterns(lang: str) -> list[tuple[re.Pattern, str]]:
-    """Return (how prose writes a term, its id), the longest first."""
+    """Return (spelling in prose, id) of the terms, the longest first."""
     found, everyday = [], read()["everyday"]
     for name, row in rows().items():
         if name in everyday or "`" in row[lang]:

@@ -25,7 +25,7 @@ BREAK = re.compile(
     '|(?<=,</span>) (?!<span class="m)|(?<=>=</span>) '
 )
 PLAIN = re.compile(r'<span class="(?:[npw]">([^<]*)|o">(\.))</span>')
-WIDE = 90  # columns: more than the text has room for, however small they are set
+WIDE = 90  # columns: too many for the text in any size
 
 
 def text_of(html: str) -> str:
@@ -89,7 +89,7 @@ def parts(html: str) -> str:
 
 
 def inner(found: re.Match) -> bool:
-    """Tell whether a place to break is before an operator in brackets."""
+    """Whether a possible break is before an operator in brackets."""
     before, after = found.string[: found.start()], found.string[found.end() :]
     signs = "".join(re.findall('<span class="p">([^<]*)<', before))
     depth = sum(map(signs.count, "([{")) - sum(map(signs.count, ")]}"))

@@ -16,7 +16,7 @@ from tokenbook.site import BEFORE_LINKS
 
 
 class CloseLineEnds(SphinxTransform):
-    """Close the line ends of Chinese prose; a soft break is a text node of its own."""
+    """Close the line ends of Chinese prose; a soft break is a separate text node."""
 
     default_priority = BEFORE_LINKS  # before headings and links are collected
 

@@ -50,7 +50,7 @@ def box_predictions(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 class Predict(SphinxDirective):
-    """Question and choices; the last list of the content holds the choices."""
+    """Question and choices; the last list of the content has the choices."""
 
     has_content = True
     required_arguments = 1
@@ -163,7 +163,7 @@ def setup(app: Sphinx) -> dict:
     app.add_node(prediction, html=(visit_prediction, depart_prediction))
     app.add_node(choice, html=(visit_choice, depart_choice))
     app.add_node(folded, html=(visit_folded, depart_folded))
-    # of pages as they are read: a higher one, and all are read again
+    # of the pages in the environment: a higher one makes Sphinx read all again
     return {
         "env_version": 2,
         "parallel_read_safe": True,

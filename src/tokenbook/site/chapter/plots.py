@@ -51,7 +51,7 @@ def plots(document: nodes.document) -> list[nodes.image]:
 
 
 def note_words(app: Sphinx, document: nodes.document) -> None:
-    """Make a page with plots depend on their words and on how they are inlined."""
+    """Make a page with plots depend on their words and on this module."""
     if plots(document):
         depend(app.env, [str(FILE), *sources(inline_svg.__module__)])
 

@@ -135,7 +135,7 @@ def formula(shown: Tag) -> None:
     math["alttext"] = tex.get_text()
     math.semantics.unwrap()
     for sign in math.find_all("mo", string="\N{FUNCTION APPLICATION}"):
-        if sign.parent.name != "mrow":  # KaTeX puts it into scripts, as one part more
+        if sign.parent.name != "mrow":  # an extra part that KaTeX puts into scripts
             sign.decompose()
     for letter in math.find_all(mathvariant=[*ALPHABETS]):
         alphabet, (sign,) = ALPHABETS[letter.attrs.pop("mathvariant")], letter.string

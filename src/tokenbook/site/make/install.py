@@ -46,7 +46,7 @@ def reason(said):
 
 
 def environment(folder):
-    """Return the Python of the environment, made anew where it was left half made."""
+    """Return the Python of the environment; an incomplete one is made anew."""
     python = os.path.join(folder, "bin", "python")
     pip = [python, "-m", "pip", "--version"]
     if (

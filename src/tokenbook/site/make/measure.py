@@ -68,7 +68,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args):
-        """Say nothing."""
+        """Log nothing."""
 
 
 @functools.lru_cache(512)

@@ -179,7 +179,7 @@ def link(site: Path, lang: str, name: str, words: str) -> None:
 
 
 def make(description: str, name: str, words: str, write, argv=None) -> int:
-    """Let `write(site, lang, names)` make each edition's file, and link to it.
+    """Make each edition's file by `write(site, lang, names)`, and link to it.
 
     Args:
         description: of the command.

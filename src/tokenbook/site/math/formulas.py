@@ -138,7 +138,7 @@ def visit_block(writer, node: nodes.math_block) -> None:
     if node["number"]:
         number = get_node_equation_number(writer, node)
     writer.body.append(writer.starttag(node, "div", CLASS="math display"))
-    # A long formula scrolls in its own box, which the keyboard must reach.
+    # A long formula scrolls in its own box, which needs keyboard focus.
     writer.body.append(
         f'<div class="math-scroll" tabindex="0">{_html(node, True)}</div>'
     )

@@ -104,7 +104,7 @@ def public() -> dict[str, dict[str, str]]:
 
 
 def place(item: tuple[str, str]) -> int:
-    """Where the package's own docstring has a name; the others follow."""
+    """Position of a name in the package's docstring; the others follow."""
     found = re.search(rf"\b{item[0]}\b", tokencredit.__doc__)
     return found.start() if found else len(tokencredit.__doc__)
 
@@ -135,7 +135,7 @@ def listed_with(thing) -> bool:
 
 
 def escape(line: str) -> str:
-    """Keep RST from reading mathematics as markup."""
+    """Escape mathematics that RST would parse as markup."""
     return re.sub(r"(?<!`)([*|])|(?<=\w)_(?!\w)", r"\\\g<0>", line)
 
 

@@ -109,7 +109,7 @@ def pieces(text: str) -> list[tuple[str, str]]:
 
 
 def in_pieces(title: nodes.title) -> None:
-    """Let a title that is only words break between its pieces first."""
+    """Mark the pieces of a plain title, between which it breaks first."""
     if all(isinstance(part, nodes.Text) for part in title):
         named = pieces(title.astext())
         title.clear()
@@ -124,7 +124,7 @@ def in_pieces(title: nodes.title) -> None:
 
 
 def switch(road: int, everything: int, lang: str) -> str:
-    """Return the choice between the main road and everything, of so many minutes.
+    """Return the choice between the main road and everything, with minutes.
 
     The script enables it; without one it shows the minutes.
     """

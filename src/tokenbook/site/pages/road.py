@@ -188,7 +188,7 @@ def setup(app: Sphinx) -> dict:
     app.add_node(side_fold, html=(visit_fold, depart_fold))
     app.connect("doctree-resolved", fold)
     app.connect("html-page-context", mark_contents, priority=LAST)  # after the theme's
-    # of pages as they are read: a higher one, and all are read again
+    # of the pages in the environment: a higher one makes Sphinx read all again
     return {
         "env_version": 1,
         "parallel_read_safe": True,

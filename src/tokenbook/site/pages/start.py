@@ -43,7 +43,7 @@ DOORS = (  # and a sign, on 24 by 24: to be asked, a curve that breaks, a list, 
     ),
 )
 LABEL = "从哪里进 | Ways in"
-GO_ON = "接着读 | Go on reading"  # where the reader stopped, once there is such a place
+GO_ON = "接着读 | Go on reading"  # the reader's last place, if there is one
 
 
 def link(way: tuple[str, str, str], counts: dict, lang: str, sign: str = "") -> str:

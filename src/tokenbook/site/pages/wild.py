@@ -66,7 +66,7 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def library(cell: str) -> str | None:
-    """Return the library that a head names, whatever its version.
+    """Return the library in a head, without the version.
 
     >>> library("TRL 1.16 (GRPO)"), library("AsyncGRPO of TRL 1.16"), library("the end")
     ('TRL', 'TRL', None)

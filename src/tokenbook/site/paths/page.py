@@ -220,7 +220,7 @@ def of(app_or_directive, lang: str) -> Book:
 
 
 def rows() -> list[dict]:
-    """Return the paths, each with its steps as they are written down."""
+    """Return the paths, each with its steps as in the file."""
     return yaml.safe_load(PATHS.read_text(encoding="utf-8"))
 
 
@@ -247,7 +247,7 @@ def shown(title: str) -> str:
 
 
 class Paths(Generated):
-    """The question how much time there is, and a list for each answer."""
+    """The choice of available time, and a list for each answer."""
 
     def made(self) -> list[nodes.Node]:
         self.depends_on(PATHS)

@@ -134,7 +134,7 @@ def measure(story: dict) -> dict[str, list]:
 
 
 def measure_painted(level: dict, checker: dict) -> dict:
-    """Return how a checker ends, and medians of people and checker satisfied."""
+    """Return the outcome of a checker, and medians of people and checker satisfied."""
     tasks = level_tasks()
     return simulation().call(
         "measurePainted", level, checker, rows(), tasks, SEEDS, EVERY
@@ -142,7 +142,7 @@ def measure_painted(level: dict, checker: dict) -> dict:
 
 
 def medians(found: dict) -> dict:
-    """Return a measured checker as it is stored: medians of the seeds, rounded."""
+    """Return a measured checker for the file: medians of the seeds, rounded."""
     curves = {
         name: [round(sorted(at)[SEEDS // 2], 3) for at in found[name]]
         for name in ("people", "checker")
@@ -391,4 +391,4 @@ if __name__ == "__main__":
     text = json.dumps(checkers)
     (FOLDER / "painted.json").write_text(text + "\n", encoding="utf-8")
     sys.stdout.flush()
-    os._exit(0)  # V8 may wait for ever at the interpreter's end
+    os._exit(0)  # V8 may hang at the interpreter's end

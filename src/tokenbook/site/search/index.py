@@ -274,7 +274,7 @@ def blocks(node: nodes.Element | Iterable[nodes.Node]) -> list[str]:
 
 
 def keys(node: nodes.Node) -> bool:
-    """Say whether a node lists keys of logs, which the search has line by line."""
+    """Whether a node lists keys of logs, which are indexed line by line."""
     return isinstance(node, nodes.Element) and "log-keys" in node["classes"]
 
 

@@ -35,7 +35,7 @@ CHANGES = "book/changelog"
 
 
 def wheels(config) -> list[str]:
-    """Return the names of the packages' files, which the build puts into its root."""
+    """Return the file names of the packages in the root of the build."""
     version = config.made.partition(" ")[0]
     return [f"{name}-{version}-py3-none-any.whl" for name in PACKAGES]
 

@@ -80,7 +80,7 @@ class Course:
 
     @property
     def row(self) -> Algorithm:
-        """The algorithm, with credit per turn if that is wanted."""
+        """The algorithm, with credit per turn if `turn_groups` is set."""
         row = ALGORITHMS[self.algorithm]
         return with_turn_groups(row) if self.turn_groups else row
 
@@ -243,7 +243,7 @@ def trainer_of(course: Course, args: GRPOConfig, model: ModelConfig) -> RowTrain
 
 
 def words_of(model: ModelConfig, args: GRPOConfig) -> PreTrainedTokenizerBase:
-    """The model's tokenizer; one sentence if there is no such model."""
+    """The model's tokenizer; a ValueError in one sentence if there is no such model."""
     name = model.model_name_or_path
     if name is None:
         raise ValueError("model_name_or_path must be a folder or a name on the Hub")

@@ -35,7 +35,7 @@ class Parsed(NamedTuple):
 
 
 def stream(name: str, seed: int) -> random.Random:
-    """A random stream of its own: one name and seed, one sequence, on every machine."""
+    """A separate random stream: one name and seed, one sequence on every machine."""
     return random.Random(f"{name} {seed}")
 
 
@@ -211,7 +211,7 @@ class Environment(ABC):
         return self.observation(), reward, self.terminated, self.truncated, info
 
     def parse(self, answer: str) -> Parsed:
-        """Read the actions of a reply; never fails on text, however strange.
+        """Parse the actions of a reply; no text raises an error.
 
         Unreadable pieces are left out and named in `reason`; so are an empty answer,
         an unclosed <think> and actions beyond the limit of a turn.

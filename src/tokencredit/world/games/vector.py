@@ -131,7 +131,7 @@ def check_groups(prompts: Sequence[str], groups: Sequence[int]) -> None:
 
 
 def random_answer(env: Environment, rng) -> str:
-    """A well-formed answer of random actions, as many as a turn may hold."""
+    """A well-formed answer of random actions, up to the limit of a turn."""
     count = rng.randint(1, env.actions_per_turn)
     return reply([rng.choice(env.available()) for _ in range(count)])
 

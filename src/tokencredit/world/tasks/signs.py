@@ -131,7 +131,7 @@ class Try(NamedTuple):
 
 @lru_cache(maxsize=4096)  # called by every measure of a round
 def tries(prompt: str, response: str) -> tuple[Try, ...]:
-    """A response, cut after each mark 逐次尝试; any text at all can be cut.
+    """The tries of a response, cut after each mark 逐次尝试; any text can be cut.
 
     >>> for one in tries("9□5□7=11?", "9+5+7=21✗9-5+7=12✓$"):
     ...     print(*one)
