@@ -27,7 +27,7 @@ function asPython(set, row, task, iterations) {
   return `${importsOf(body)}\n\n${body}\n`;
 }
 
-// What a setting changes in its algorithm, as keywords.
+// The changes of a setting in its algorithm, as keywords.
 function changesOf(own, row) {
   const changes = [];
   const text = (field, part) => JSON.stringify(Object.entries(full(field, part)).sort());
@@ -56,7 +56,7 @@ function literal(value) {
   return keywords.length ? `partial(${[f, ...keywords].join(", ")})` : f;
 }
 
-// What the code names, imported from where it is; isort's order.
+// The imports of the names in the code, in isort's order.
 function importsOf(body) {
   const names = ["ALGORITHMS", "Dials", "train"];
   for (const parts of Object.values(PARTS))

@@ -1,11 +1,10 @@
-// The stages between rewards and gradient. Each function bears the name of the function
-// of the package that it stands for, and the rows, written from ALGORITHMS, say which
-// ones to call. Derivatives are by hand. A batch b is flat: word t of response i is at
-// i * T + t. b.tokens[i] lists where response i has live tokens, those of the mask;
-// b.kept[i] says whether it is learned from.
+// The stages between rewards and gradient. Each function has the name of its original in the
+// package, and the rows, written from ALGORITHMS, name the ones to call. Derivatives are by hand. A
+// batch b is flat: word t of response i is at i * T + t. b.tokens[i] lists where response i has
+// live tokens, those of the mask; b.kept[i] is whether it is trained on.
 
-// A part knows its dials and their defaults, so that an algorithm may leave them out;
-// what else is true of it (its unit of credit, whether it has a critic) stands in `is`.
+// A part has its dials and their defaults, so that an algorithm may leave them out; its other facts
+// (its level of credit, whether it has a critic) are in `is`.
 const part = (dials, run, is = {}) => Object.assign(run, { dials }, is);
 const dialsOf = (parts, { f, ...given }) => ({ ...parts[f].dials, ...given });
 const backwards = (tokens) => tokens.slice().reverse();
@@ -125,7 +124,7 @@ const KL_ESTIMATOR = { // d = log pi - log ref -> the estimate and its derivativ
   abs: (d) => [Math.abs(d), Math.sign(d)],
 };
 
-const AGGREGATION = { // what the sum of a response, and then of all, is divided by
+const AGGREGATION = { // divisors of the sum of a response, and then of all
   "token-sum": [null, null],
   "token-mean": [null, "tokens"],
   "seq-mean-token-mean": ["tokens", "sequences"],
@@ -230,7 +229,7 @@ const CLIP_RULE = {
         if (k.partial_step && to - found.at(-1) >= 1e-9) found.push(to);
         return found;
       };
-      const all = k.measure === "clipped"; // or only what the range leaves a gradient
+      const all = k.measure === "clipped"; // or only those whose gradient the range leaves
       const reached = (low, high) => {
         let positive = 0, negative = 0;
         for (const j of live) {
@@ -250,8 +249,8 @@ const CLIP_RULE = {
     }),
 };
 
-// What an algorithm may say, field by field: a part by its name, one of a few words, or a
-// number or switch. `missing` says what this page does not know; it fails the build.
+// The allowed values of an algorithm, field by field: a part by its name, one of a few words, or a
+// number or switch. `missing` lists values that this page does not have; it fails the build.
 const PARTS = {
   length_penalty: LENGTH_PENALTY, keep: KEEP, advantage: ADVANTAGE,
   log_ratio: LOG_RATIO, loss: LOSS, clip_rule: CLIP_RULE,
@@ -285,7 +284,7 @@ function missing(row) {
   return lack.map((what) => `${row.name}: ${what}`);
 }
 
-// Which of some responses a row learns from, given what each of them earned.
+// Mask of the responses that a row keeps, by their rewards.
 const filterOf = (row) => (scores, groups, members) =>
   row.keep ? KEEP[row.keep.f](dialsOf(KEEP, row.keep), scores, groups, members) : () => true;
 
@@ -308,7 +307,7 @@ function assignCredit(row, b) {
   b.kept.fill(0);
   const members = responses.filter((i) => (b.kept[i] = +keep(i)));
 
-  for (const i of members) { // what the row adds to the rewards
+  for (const i of members) { // the row's own terms of the rewards
     const tokens = b.tokens[i];
     if (row.length_penalty && tokens.length) {
       const penalty = LENGTH_PENALTY[row.length_penalty.f];
@@ -318,7 +317,7 @@ function assignCredit(row, b) {
     if (row.kl_coef && row.kl_in === "reward")
       for (const j of tokens)
         rewards[j] -= row.kl_coef * KL_ESTIMATOR[row.kl_estimator](b.old[j] - b.ref[j])[0];
-    if (row.credit_level === "turn") { // what a turn earned counts at its end
+    if (row.credit_level === "turn") { // the reward of a turn counts at its end
       let end = -1;
       for (const j of backwards(tokens)) {
         if (ends[j]) end = j;
