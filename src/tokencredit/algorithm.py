@@ -56,10 +56,10 @@ class Algorithm:
         name: key in ALGORITHMS.
         paper: authors and year.
         url: of the paper.
-        parent: the entry that this one is written as a change of; None for the first.
+        parent: the entry that this one modifies; None for the first.
         length_penalty: of the lengths, added to the reward on the last token.
-        keep: which sequences are learned from, of rewards and groups.
-        refill: go on sampling until the batch that `keep` thinned is full again.
+        keep: mask of the sequences to train on, from rewards and groups.
+        refill: sample until the batch is full again after `keep`.
         credit_level: credit is assigned per "sequence", per "turn" or per "token".
         advantage: from rewards per unit to advantages; it has a critic if it names
             `values`.

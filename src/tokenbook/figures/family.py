@@ -238,7 +238,7 @@ def code_of(method: Method) -> list[str]:
 
 
 def line_of(method: Method) -> list[str]:
-    """From the first row to the method."""
+    """Rows from the first one to the method."""
     if method.code:
         return [*method.parents, method.name]
     return ancestors(method.name)

@@ -65,7 +65,7 @@ def sweep(
                 if killed == KILLED:
                     raise ValueError(
                         f"a worker was killed {KILLED} times in a row, perhaps for "
-                        "memory: try fewer jobs; what ended is stored"
+                        "memory: try fewer jobs; finished runs are stored"
                     ) from None
 
 

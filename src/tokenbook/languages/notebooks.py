@@ -80,7 +80,7 @@ def use_hashes(used: dict[str, list[str]]) -> dict[str, str]:
 
 
 def merge_streams(outputs: list) -> list:
-    """Join the pieces in which a stream happened to arrive."""
+    """Join the pieces of an output stream."""
     merged = []
     for output in outputs:
         last = merged[-1] if merged else {}

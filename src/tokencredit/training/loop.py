@@ -64,8 +64,8 @@ def train(
         measure: more reward functions to record, by name; their mean is a metric. Not
             for a game.
         missing: a verdict that is NaN or None is refused, which ends the run; "leave
-            out" leaves that response out of every mean, std and filter and learns
-            nothing from it, as where a verifier may fail. Not for a game.
+            out" leaves that response out of every mean, std, filter and loss, for
+            verifiers that may fail. Not for a game.
         reference: the frozen policy of the KL penalty, or the teacher of one that is
             taught. None: the policy as it is now, if the algorithm has a penalty; else
             there is none. With one, its distance is measured, penalty or not.
@@ -82,7 +82,7 @@ def train(
         entropy, kl (to the policy before the update, last step), no_gradient (share of
         tokens with an advantage and no gradient: the clipped ones), ref_kl (with a
         reference: k1 summed over the response), value_error (with a critic), grad_norm,
-        kept (responses that were learned from), tokens (sampled so far), seconds (CPU,
+            kept (responses in the update), tokens (sampled so far), seconds (CPU,
         so far), and those of `measure`. For a game also turns, invalid, cut, see
         `play`. With "leave out" also unjudged (responses without a verdict); then a
         mean is over those that have one.

@@ -52,11 +52,11 @@ def assign_credit(
         batch: with rewards.
         reference: the frozen policy of the KL penalty.
         temperature: of sampling.
-        missing: "refuse" a NaN among the rewards, or "leave out" that row: nothing is
-            learned from a response without a verdict, nor does it count for others.
+        missing: "refuse" a NaN among the rewards, or "leave out" that row: a response
+            without a verdict is not trained on and does not count for others.
 
     Returns:
-        The sequences that are learned from, with advantages.
+        The sequences to train on, with advantages.
 
     Raises:
         ValueError: the batch lacks a field that a stage needs; an infinite reward or a
