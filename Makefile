@@ -11,7 +11,7 @@ BROWSED = $(BIN)/python -m pytest -q -m "$(WHICH)" -o cache_dir=.pytest_cache/br
 VERSIONS ?= trl==1.16.0 verl==0.9.1 OpenRLHF==0.11.2
 
 .PHONY: help book site test test-all check cpus pdf epub slides text deck offline pages \
-        bench engines engines-verl moved \
+        bench integrations integrations-verl moved \
         python new-chapter browser kernel browsed clean
 help:
 	@grep -E '^# make|^[a-z-]+:.*## ' Makefile | sed 's/:.*## /  /; s/^# make/make/'
@@ -80,14 +80,14 @@ pages: $(READY)  ## measure every built page: bytes, requests, axe, load
 bench: $(READY)  ## speed against the plain loop and the peers
 	$(BIN)/python tests/bench.py
 
-engines: $(READY)  ## TRL for real: reward rises, LoRA, a game, one process as two
-	$(BIN)/python -m pytest -q -s tests/engines_trl.py
+integrations: $(READY)  ## TRL for real: reward rises, LoRA, a game, one process as two
+	$(BIN)/python -m pytest -q -s tests/integrations_trl.py
 
-engines-verl:  ## the plugin for verl, on the CPU, in an environment of its own
+integrations-verl:  ## the plugin for verl, on the CPU, in an environment of its own
 	@$(PYTHON) src/tokenbook/site/make/install.py .venv-verl tests/verl-requirements.txt
 	@.venv-verl/bin/pip install --quiet --no-deps verl==0.9.1 -e .
 	RAY_AUTH_MODE=disabled .venv-verl/bin/python -m pytest -q -s -W default --noconftest \
-	  tests/engines_verl.py
+	  tests/integrations_verl.py
 
 moved: $(READY)  ## TRL, verl, OpenRLHF: which defaults and log keys moved (VERSIONS=)
 	@rm -rf _build/wheels

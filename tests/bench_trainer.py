@@ -27,7 +27,7 @@ import torch
 
 from tokenbook.lab.experiments.engines import actor
 from tokencredit import ALGORITHMS
-from tokencredit.engines.trl import trl_rounds
+from tokencredit.integrations.trl import trl_rounds
 from tokencredit.training import Dials, train
 from tokencredit.world.tasks import task
 

@@ -28,9 +28,9 @@ from transformers import AutoTokenizer
 from trl import GRPOConfig
 
 from tokencredit import ALGORITHMS, task, with_turn_groups
-from tokencredit.engines.trl import RowTrainer
-from tokencredit.engines.trl.games import total
-from tokencredit.engines.trl.trainer import refuse
+from tokencredit.integrations.trl import RowTrainer
+from tokencredit.integrations.trl.games import total
+from tokencredit.integrations.trl.trainer import refuse
 from tokencredit.world.text import encode
 
 PROMPTS, GROUP, ROUNDS, UPDATES, BETA = 16, 4, 2, 2, 0.04

@@ -32,9 +32,9 @@ from verl.workers.config import (
 from verl.workers.engine_workers import TrainingWorker
 from verl.workers.utils.losses import ppo_loss
 
-import tokencredit.engines.verl  # noqa: F401
+import tokencredit.integrations.verl  # noqa: F401
 from tokencredit import ALGORITHMS, policy_loss
-from tokencredit.engines.recipes import name_in_verl
+from tokencredit.integrations.recipes import name_in_verl
 
 B, P, T, STEPS, LR, MICRO, CONSTANT = 16, 5, 10, 3, 0.02, 4, 14
 

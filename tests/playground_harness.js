@@ -1,4 +1,4 @@
-// What the tests of the playground ask its engine.
+// What the tests of the playground ask its simulation.
 const list = (x) => Array.from(x);
 
 // The stages on some of the batches (GIVEN): derivatives and advantages.
@@ -12,7 +12,7 @@ function stagesOn(row, from, to) {
     };
     b.tokens = Array.from({ length: b.B }, (_, i) =>
       Array.from({ length: b.T }, (_, t) => i * b.T + t).filter((j) => given.mask[j]));
-    credit(row, b);
+    assignCredit(row, b);
     weigh(row, b, Array.from({ length: b.B }, (_, i) => i), given.max_length);
     return { slope: list(b.slope), bonus: list(b.bonus), advantages: list(b.advantages) };
   });

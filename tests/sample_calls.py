@@ -349,7 +349,7 @@ ROWS |= {
     row.name: row
     for row in (
         tc.with_critic(tc.ALGORITHMS["StarPO"]),
-        tc.with_critic(tc.ALGORITHMS["StarPO-S"], credit="turn"),
+        tc.with_critic(tc.ALGORITHMS["StarPO-S"], credit_level="turn"),
     )
 }
 EXTRA |= {

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tokencredit import ALGORITHMS, with_critic, with_turn_groups
-from tokencredit.training import Dials, credit, read, train, update, warm_up
+from tokencredit.training import Dials, assign_credit, forward, train, update, warm_up
 from tokencredit.world.episodes import play
 from tokencredit.world.game import Game, evaluate
 from tokencredit.world.games import END, make, make_vec
@@ -94,7 +94,7 @@ def test_log_probs_and_values_speak_of_the_token_in_their_column(game):
     policy = tiny(game)
     batch, _ = episodes(game, policy)
     with torch.no_grad():
-        log_probs, _, values = read(policy, batch)
+        log_probs, _, values = forward(policy, batch)
     live = batch.mask
     torch.testing.assert_close(batch.old_log_probs[live], log_probs[live])
     torch.testing.assert_close(batch.values[live], values[live])
@@ -224,7 +224,7 @@ def test_play_refuses_another_vocabulary_a_tiny_context_and_a_bad_temperature():
 def test_a_game_pays_its_own_reward():
     game = GAMES[0]
     dials = Dials(steps=1, prompts=2, group_size=2)
-    for given in (dict(reward=len), dict(measure={"x": len})):
+    for given in (dict(reward_fn=len), dict(measure={"x": len})):
         with pytest.raises(ValueError, match="a game pays its own reward"):
             train(tiny(game), game, "GRPO", dials=dials, **given)
 
@@ -276,7 +276,7 @@ ROWS = [
     STARPO,
     replace(ALGORITHMS["StarPO-S"], entropy_coef=0.01),
     with_critic(STARPO),
-    with_critic(STARPO, credit="turn"),
+    with_critic(STARPO, credit_level="turn"),
     with_turn_groups(STARPO),
     replace(ALGORITHMS["DAPO"], length_penalty=None),
 ]
@@ -302,7 +302,7 @@ def test_micro_batches_cut_to_their_rows_give_the_gradient_of_the_whole():
     gradients = []
     for micro_size in (None, 3):
         policy = tiny(game)
-        batch = credit(row, episodes(game, policy)[0])
+        batch = assign_credit(row, episodes(game, policy)[0])
         optimizer = torch.optim.SGD(policy.parameters(), lr=0.0)
         dials = Dials(micro_size=micro_size, max_grad_norm=1e9)
         update(policy, optimizer, row, batch, dials)

@@ -42,15 +42,15 @@ def test_an_entry_is_called_by_its_name_and_comes_after_its_parent():
     "name, diff",
     [
         ("RLOO", "advantage kl_coef"),
-        ("PPO", "credit advantage whiten loss aggregation value_coef value_clip"),
+        ("PPO", "credit_level advantage whiten loss aggregation value_coef value_clip"),
         (
             "GRPO",
-            "credit advantage whiten kl_coef kl_estimator kl_in aggregation value_coef "
-            "value_clip",
+            "credit_level advantage whiten kl_coef kl_estimator kl_in aggregation "
+            "value_coef value_clip",
         ),
         (
             "REINFORCE++",
-            "credit advantage kl_coef kl_estimator kl_in value_coef value_clip",
+            "credit_level advantage kl_coef kl_estimator kl_in value_coef value_clip",
         ),
         ("Dr. GRPO", "advantage kl_coef aggregation"),
         ("DAPO", "length_penalty keep refill loss kl_coef aggregation"),
@@ -63,7 +63,7 @@ def test_an_entry_is_called_by_its_name_and_comes_after_its_parent():
         ("BAPO, un-clipped", "loss clip_rule"),
         ("GRPO + TIS", "loss"),
         ("GRPO + IcePop", "loss"),
-        ("OPD", "credit advantage kl_coef aggregation"),
+        ("OPD", "credit_level advantage kl_coef aggregation"),
         ("StarPO", "kl_coef kl_estimator kl_in entropy_coef"),
         ("StarPO-S", "keep loss kl_coef"),
     ],
@@ -258,10 +258,10 @@ def test_a_teacher_alone_decides_what_a_token_is_worth():
 
 def test_starpo_comes_with_and_without_a_critic():
     row = ALGORITHMS["StarPO"]
-    ppo, turns = tc.with_critic(row), tc.with_critic(row, credit="turn")
+    ppo, turns = tc.with_critic(row), tc.with_critic(row, credit_level="turn")
     assert not row.critic and ppo.critic and turns.critic
     assert changed(ppo, row) == {
-        "credit",
+        "credit_level",
         "advantage",
         "whiten",
         "value_coef",
@@ -279,7 +279,7 @@ def test_starpo_comes_with_and_without_a_critic():
 def test_credit_by_turn_groups_needs_no_critic_and_changes_nothing_else():
     row = ALGORITHMS["StarPO"]
     turns = tc.with_turn_groups(row)
-    assert not turns.critic and changed(turns, row) == {"credit", "advantage"}
+    assert not turns.critic and changed(turns, row) == {"credit_level", "advantage"}
     with pytest.raises(ValueError, match="without a critic"):
         tc.with_turn_groups(ALGORITHMS["PPO"])
 
@@ -288,7 +288,7 @@ def test_credit_by_turn_groups_needs_no_critic_and_changes_nothing_else():
 def test_what_is_earned_inside_a_turn_counts_at_its_end(name):
     starpo = ALGORITHMS["StarPO"]
     row = {
-        "turns": tc.with_critic(starpo, credit="turn"),
+        "turns": tc.with_critic(starpo, credit_level="turn"),
         "turn groups": tc.with_turn_groups(starpo),
     }[name]
     live, groups = torch.ones(2, 5) > 0, torch.tensor([0, 0])
@@ -363,7 +363,7 @@ def test_a_stage_that_lacks_something_says_algorithm_stage_and_name(name, stage,
 
 def test_an_algorithm_with_an_unknown_choice_is_refused():
     for field, bad in {
-        "credit": "word",
+        "credit_level": "word",
         "kl_in": "both",
         "aggregation": "mean",
     }.items():

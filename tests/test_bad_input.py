@@ -237,5 +237,5 @@ def test_a_row_names_the_tensor_it_misses(row):
 
 
 def test_turns_are_one_of_two_ways_to_use_a_critic():
-    with pytest.raises(ValueError, match="credit"):
-        tc.with_critic(tc.ALGORITHMS["StarPO"], credit="sequence")
+    with pytest.raises(ValueError, match="credit_level"):
+        tc.with_critic(tc.ALGORITHMS["StarPO"], credit_level="sequence")

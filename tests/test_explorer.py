@@ -21,6 +21,7 @@ from tokenbook.explorer import (
     Preset,
     Strip,
     chip,
+    embed,
     h,
     html,
     legend,
@@ -33,7 +34,6 @@ from tokenbook.explorer import (
     tile,
     words_of,
 )
-from tokenbook.explorer import page as pages
 from tokenbook.explorer.drawing import is_a
 from tokenbook.explorer.live import READER, widget
 from tokenbook.explorer.paint import TONES, paint, picture
@@ -50,8 +50,8 @@ def gz(text: str) -> int:
 
 
 def test_the_script_weighs_at_most_2500_bytes_and_the_style_sheet_at_most_6600():
-    assert gz((pages.STATIC / "explorer.js").read_text("utf-8")) <= 2_500
-    assert gz((pages.STATIC / "explorer.css").read_text("utf-8")) <= 6_600
+    assert gz((embed.STATIC / "explorer.js").read_text("utf-8")) <= 2_500
+    assert gz((embed.STATIC / "explorer.css").read_text("utf-8")) <= 6_600
 
 
 # Trees.
@@ -320,7 +320,7 @@ def test_the_sign_of_the_templates_may_not_be_said():
 
 def test_a_page_holds_the_start_state_its_words_and_no_more():
     for language in LANGUAGES:
-        text = pages.page(EXAMPLE, language)
+        text = embed.page(EXAMPLE, language)
         assert bool(HAN.search(text)) == (language == "zh")
         assert "http" not in text and "<style" not in text
         start = re.search(r'<div class="ex-live".*?(?=<noscript)', text)[0]
@@ -346,7 +346,7 @@ def test_a_dial_is_dimmed_where_it_alone_changes_nothing():
     on, size = idle((2, 3), changes)
     assert on.tolist() == [True, False, False] * 2  # at size 0 both are drawn alike
     assert size.tolist() == [True] * 3 + [False] * 3
-    text = pages.page(gated, "en").partition("<script")[0]
+    text = embed.page(gated, "en").partition("<script")[0]
     assert 'class="ex-dial idle" title="changes nothing in this state"' in text
     assert text.count(' idle"') == 1, "the other one can be turned from the start"
     assert [p.state for p in gated.presets] == [
@@ -362,7 +362,7 @@ def test_a_figure_without_dials_is_a_picture_without_a_script():
         title=("题", "t"),
         alt=("图", "a"),
     )
-    text = pages.page(still, "en")
+    text = embed.page(still, "en")
     assert "<script" not in text and "disabled" not in text and "noscript" not in text
     assert repr(still).splitlines() == ["test_explorer"]
     assert picture(still).startswith(PNG)
@@ -370,10 +370,10 @@ def test_a_figure_without_dials_is_a_picture_without_a_script():
 
 def test_an_element_has_ids_of_its_own_and_a_language_of_the_book():
     module = "tokenbook.figures.group_rewards"
-    first, again = (pages.page_html(module, "zh", uid) for uid in ("uid1", "uid2"))
+    first, again = (embed.page_html(module, "zh", uid) for uid in ("uid1", "uid2"))
     assert again == first.replace("uid1", "uid2") != first
     with pytest.raises(FigureError, match="language is one of"):
-        pages.page_html(module, "fr", "one")
+        embed.page_html(module, "fr", "one")
 
 
 def test_a_changed_number_changes_the_stored_text():
@@ -432,7 +432,7 @@ def test_every_part_has_a_painter_and_the_picture_is_small():
 
 
 def test_pictures_and_pages_have_the_same_shades_of_ink():
-    css = (pages.STATIC / "explorer.css").read_text(encoding="utf-8")
+    css = (embed.STATIC / "explorer.css").read_text(encoding="utf-8")
     mixed = re.findall(
         r"\.(\w+) { --k: color-mix\(in srgb, var\(--tc-ink\) (\d+)%", css
     )
@@ -443,12 +443,12 @@ def test_pictures_and_pages_have_the_same_shades_of_ink():
 
 def test_what_is_read_aloud_joins_an_index_to_its_symbol():
     tree = h("div", tile("log π_old", "0.5"))
-    assert pages.readout(tree) == "log πold 0.5"
+    assert embed.readout(tree) == "log πold 0.5"
 
 
 def test_a_slider_shows_a_minus_sign_and_its_links_a_hyphen():
     dial = Dial("gap", [-1, 0, 1], -1, ("差", "gap"))
-    text = html(pages.control(dial, Language("en"), "said"))
+    text = html(embed.control(dial, Language("en"), "said"))
     assert "<output>−1</output>" in text and 'aria-valuetext="−1; said"' in text
     assert dial.label(-1) == "-1"
 
@@ -557,7 +557,7 @@ def test_strips_have_a_title_and_say_what_their_numbers_are():
 
 def test_a_play_button_knows_how_long_a_step_lasts():
     dial = Dial("t", [0, 1], 0, ("步", "step"), kind="time", pace=900)
-    assert 'data-pace="900"' in html(pages.control(dial, Language("en"), ""))
+    assert 'data-pace="900"' in html(embed.control(dial, Language("en"), ""))
 
 
 def test_names_of_lines_keep_their_order_apart_and_inside():
@@ -603,6 +603,6 @@ def test_a_legend_keeps_room_for_what_a_state_does_not_have():
 
 def test_the_sign_for_a_blank_looks_like_what_is_to_be_typed():
     """No font of ours draws U+25A1: as a rule it was typed as an underscore."""
-    sheets = [*pages.STATIC.glob("*.css"), Path("src/tokenbook/site/theme/book.css")]
+    sheets = [*embed.STATIC.glob("*.css"), Path("src/tokenbook/site/theme/book.css")]
     for sheet in sheets:
         assert "25A1" not in sheet.read_text("utf-8").upper(), sheet.name

@@ -23,7 +23,7 @@ measure = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(measure)
 
 CONF = """
-extensions = ["myst_nb", "tokenbook.explorer.book"]
+extensions = ["myst_nb", "tokenbook.explorer.sphinxext"]
 html_theme = "sphinx_book_theme"
 language = "{language}"
 nb_execution_mode = "off"

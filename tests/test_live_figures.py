@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tokenbook.explorer import LANGUAGES, Figure, Language, html, words_of
-from tokenbook.explorer import page as pages
+from tokenbook.explorer import LANGUAGES, Figure, Language, embed, html, words_of
 from tokenbook.explorer.drawing import is_a
 from tokenbook.figures import explore, figure_names, show_strip, strip_of
 from tokencredit import ALGORITHMS
@@ -34,7 +33,7 @@ def figure(request) -> Figure:
 @pytest.fixture(scope="module")
 def built(figure) -> dict[str, str]:
     module = f"tokenbook.figures.{figure.name}"
-    return {lang: pages.page_html(module, lang, pages.UID) for lang in LANGUAGES}
+    return {lang: embed.page_html(module, lang, embed.UID) for lang in LANGUAGES}
 
 
 def seen(figure, state, language="en") -> str:
@@ -86,7 +85,7 @@ def test_two_to_five_labelled_numbers_make_the_readout(figure):
     ends = [e for e in ends if e[2][0].text]
     if figure.dials:
         assert 2 <= len(tiles) <= 4 or 2 <= len(ends) <= 5
-    assert pages.readout(tree) or not figure.dials
+    assert embed.readout(tree) or not figure.dials
 
 
 def test_every_step_of_every_dial_changes_the_drawing(figure):

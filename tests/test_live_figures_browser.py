@@ -15,10 +15,9 @@ import explorer_example
 import pytest
 from quick import some
 
-from tokenbook.explorer import LANGUAGES, Figure
-from tokenbook.explorer import page as pages
+from tokenbook.explorer import LANGUAGES, Figure, embed
 from tokenbook.explorer.drawing import is_a, load
-from tokenbook.explorer.page import STATIC
+from tokenbook.explorer.embed import STATIC
 from tokenbook.figures import figure_names
 
 ROOT = Path(__file__).parents[1]
@@ -70,7 +69,7 @@ def browser():
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    for name in (*pages.SHEETS, "explorer.js"):
+    for name in (*embed.SHEETS, "explorer.js"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
     return folder
 
@@ -85,7 +84,7 @@ def figure(request, site) -> Figure:
             language=language,
             name=figure.name,
             setting=setting,
-            figure=pages.page_html(MODULES[figure.name], language, "one"),
+            figure=embed.page_html(MODULES[figure.name], language, "one"),
         )
         (site / f"{figure.name}-{language}.html").write_text(text, "utf-8")
     return figure

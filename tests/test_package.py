@@ -178,7 +178,7 @@ from tokenbook.languages.glossary import term
 from tokenbook.symptoms import config, rules
 assert config.data and rules.rules()
 print(term("discount", "en"), len(lab.results("gamma-sweep")) > 0)
-from tokenbook.explorer.page import page
+from tokenbook.explorer.embed import page
 print(len(page(figures.explore("forty_lines"), "en")) > 1000)
 """
 

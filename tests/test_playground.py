@@ -1,7 +1,7 @@
-"""The playground's engine against torch, and what its page promises.
+"""The playground's simulation against torch, and what its page promises.
 
-The engine is JavaScript; V8 runs in a process of its own. A batch, a run or a setting
-goes there as data and comes back with derivatives, which autograd must confirm.
+The simulation is JavaScript; V8 runs in a process of its own. A batch, a run or a
+setting goes there as data and comes back with derivatives, which autograd must confirm.
 """
 
 import asyncio
@@ -25,7 +25,12 @@ from tokenbook.languages import LANGUAGES
 from tokenbook.languages.glossary import ROWS, retired
 from tokenbook.site.javascript import javascript
 from tokenbook.site.playground import page
-from tokencredit.world.words import SHARING, WORDS, PrefixPolicy, Words
+from tokencredit.world.enumerable import (
+    ENUMERABLE,
+    SHARING,
+    EnumerableTask,
+    PrefixPolicy,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,7 +41,7 @@ VIEW = page.script("charts", "view", "apart")
 STUBS = "var document = { getElementById: () => null, documentElement: {} };"
 STUBS += "var state = { prompt: 0 };"
 STUBS += "var DATA = { rows: {}, tasks: {}, stories: [], levels: [], words: {} };"
-SCRIPT = page.script(*page.ENGINE, "measure") + STUBS + VIEW + HARNESS
+SCRIPT = page.script(*page.SIMULATION, "measure") + STUBS + VIEW + HARNESS
 TASKS = page.task_data()
 PLAIN = {
     "prompts": 4,
@@ -109,7 +114,7 @@ VARIANTS = {
     ),
     LAMBDA: replace(PPO, advantage=partial(tc.gae, gamma=0.9, lam=0.5)),
     "PPO, KL in the reward": replace(PPO, kl_coef=0.1),
-    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit="turn"),
+    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit_level="turn"),
     TURN_GROUPS: tc.with_turn_groups(ALGORITHMS["StarPO"]),
     "mean of the group, whitened": replace(
         GRPO, advantage=partial(tc.group_relative, scale=False), whiten=True
@@ -328,7 +333,7 @@ RUNS = [
 ]
 
 
-def policy_at(theta, row, task: Words, run: dict, dials: dict):
+def policy_at(theta, row, task: EnumerableTask, run: dict, dials: dict):
     """The package's policy with the page's parameters, and where each row stands."""
     critic = run["scale"] if row.critic else None
     policy = PrefixPolicy(task, sharing=dials["sharing"], critic=critic).double()
@@ -345,7 +350,9 @@ def policy_at(theta, row, task: Words, run: dict, dials: dict):
     return policy, order
 
 
-def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tensor:
+def trained(
+    row, task: EnumerableTask, step: dict, run: dict, dials: dict
+) -> torch.Tensor:
     """d loss / d theta of an optimizer step, by autograd through `PrefixPolicy`."""
     critic = run["scale"] if row.critic else None
     policy, order = policy_at(step["theta"], row, task, run, dials)
@@ -388,7 +395,7 @@ def trained(row, task: Words, step: dict, run: dict, dials: dict) -> torch.Tenso
 
 MORE = {
     "StarPO + critic": tc.with_critic(ALGORITHMS["StarPO"]),
-    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit="turn"),
+    "StarPO + turns": tc.with_critic(ALGORITHMS["StarPO"], credit_level="turn"),
     "PPO, entropy bonus": replace(PPO, entropy_coef=0.05, value_clip=0.05),
 }
 
@@ -403,7 +410,7 @@ def test_the_gradient_of_the_parameters_is_that_of_torch(v8, doubles, name):
         for step in run["seen"]:
             ours, theirs = (
                 torch.tensor(step["gradient"]).double(),
-                trained(row, WORDS[task], step, run, set_),
+                trained(row, ENUMERABLE[task], step, run, set_),
             )
             if step["at"]:
                 gaps.append(difference(ours, theirs, least=1e-6))
@@ -411,7 +418,7 @@ def test_the_gradient_of_the_parameters_is_that_of_torch(v8, doubles, name):
     assert max(gaps) < CLOSE
 
 
-def spoken(theta, row, task: Words, step: dict, run: dict, dials: dict):
+def spoken(theta, row, task: EnumerableTask, step: dict, run: dict, dials: dict):
     """Log-probs and values of a step's tokens under the page's parameters."""
     policy, _ = policy_at(theta, row, task, run, dials)
     states, said = torch.tensor(step["state"]), torch.tensor(step["token"])
@@ -424,7 +431,7 @@ def spoken(theta, row, task: Words, step: dict, run: dict, dials: dict):
 def test_a_batch_holds_what_the_policies_of_its_moment_say(v8, doubles, name):
     row, corrected = ALGORITHMS[name], name == "GRPO + TIS"
     for task, dials in RUNS:
-        set_, words = setting(row, **dials), WORDS[task]
+        set_, words = setting(row, **dials), ENUMERABLE[task]
         run = v8.call("steps", set_, TASKS[task], 3, 5)
         for step in run["seen"]:
             (sampled, values), (before, _), (start, _) = (
@@ -532,7 +539,7 @@ def test_where_sampler_and_trainer_agree_a_correction_changes_nothing(v8):
 def test_a_box_of_the_icicle_is_coloured_by_what_its_response_is(v8):
     """Right; wrong, paid less than a right one, or as much; wrong; words are a wash."""
     looks = set()
-    for name, task in WORDS.items():
+    for name, task in ENUMERABLE.items():
         for q, text in enumerate(task.texts):
             seen = v8.call("icicleOf", setting(GRPO), TASKS[name], q)
             responses = task.tree.responses(task.words)
@@ -553,8 +560,10 @@ def test_a_response_in_the_last_group_is_ticked_only_if_it_is_right(v8):
     ticks = set()
     for name in ("hole", "rare"):
         for line in v8.call("groupOf", setting(GRPO), TASKS[name], 0):
-            right = bool(WORDS[name].right(WORDS[name].texts[0], line["said"]))
-            paid = f"{WORDS[name].paid(WORDS[name].texts[0], line['said']):g}"
+            right = bool(
+                ENUMERABLE[name].right(ENUMERABLE[name].texts[0], line["said"])
+            )
+            paid = f"{ENUMERABLE[name].paid(ENUMERABLE[name].texts[0], line['said']):g}"
             assert line["look"] == ("up" if right else "down")
             assert line["text"] == f"{'✓' if right else '✗'} {paid}".replace("-", "−")
             ticks.add((right, float(paid) > 0))
@@ -614,7 +623,7 @@ def test_what_the_page_calls_exact_is_the_sum_over_all_responses(
     heat = 0.7
     set_ = setting(ALGORITHMS["REINFORCE"], sharing=sharing, temperature=heat)
     answer = v8.call("measureAt", set_, TASKS[task], 0.7, 0)
-    words = WORDS[task]
+    words = ENUMERABLE[task]
     reference = PrefixPolicy(words, sharing=sharing).double()
     policy = PrefixPolicy(words, sharing=sharing).double()
     of_row = dict(zip(policy.own.tolist(), answer["feature"], strict=False))
@@ -631,12 +640,12 @@ def test_what_the_page_calls_exact_is_the_sum_over_all_responses(
     assert difference(ours, policy.logits.grad[:, :V], least=1e-3) < CLOSE
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", ENUMERABLE)
 def test_a_response_is_said_as_often_as_its_probability(v8, name):
-    draws = 4000 * len(WORDS[name].texts)
+    draws = 4000 * len(ENUMERABLE[name].texts)
     set_ = setting(ALGORITHMS["REINFORCE"])
     said = v8.call("measureAt", set_, TASKS[name], 0.0, draws)["said"]
-    task = WORDS[name]
+    task = ENUMERABLE[name]
     policy = PrefixPolicy(task)
     chance = policy.read(torch.arange(len(policy.own) - 2)).softmax(-1).detach()
     size = len(task.tree.prefixes)
@@ -856,7 +865,9 @@ def test_every_dial_and_every_choice_has_words_in_both_languages(v8, told):
     lack += [x for x in ids["choices"] if str(x).lower() not in words["choice"]]
     lack += [name for name in ids["stages"] if name not in words["stage"]]
     lack += [
-        name for name in WORDS if not {name} <= set(words["task"]) & set(words["about"])
+        name
+        for name in ENUMERABLE
+        if not {name} <= set(words["task"]) & set(words["about"])
     ]
     reasons = re.findall(r'return "(\w+)"', page.script("dials"))
     lack += [name for name in reasons if name not in words["idle"]]

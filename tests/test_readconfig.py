@@ -566,7 +566,7 @@ def test_a_script_of_verl_with_shell_variables_is_read():
 
 def test_the_books_own_recipes_for_verl_are_read():
     from tokencredit import ALGORITHMS
-    from tokencredit.engines.recipes import text
+    from tokencredit.integrations.recipes import text
 
     for name, row in ALGORITHMS.items():
         said = report(text(row))
@@ -725,7 +725,7 @@ def test_the_browser_says_the_same_of_all_random_configurations(twin):
 def texts() -> list[str]:
     """Every text of these tests that is not random, and the book's recipes."""
     from tokencredit import ALGORITHMS
-    from tokencredit.engines.recipes import text
+    from tokencredit.integrations.recipes import text
 
     found = [f"GRPOConfig({x})" for pair in TRAPS["trl"].values() for x in pair]
     found += [x for k in ("verl", "openrlhf") for p in TRAPS[k].values() for x in p]

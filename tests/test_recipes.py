@@ -1,10 +1,10 @@
-"""The configurations of verl, as text; `make engines-verl` composes them."""
+"""The configurations of verl, as text; `make integrations-verl` composes them."""
 
 import pytest
 import yaml
 
 from tokencredit import ALGORITHMS, with_critic
-from tokencredit.engines.recipes import left_out, main, recipe, text
+from tokencredit.integrations.recipes import left_out, main, recipe, text
 
 
 @pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS.keys())
@@ -75,7 +75,7 @@ def test_what_verl_has_no_place_for_is_named():
     assert len(left_out(ALGORITHMS["DAPO"])) == 2  # filter, length penalty
     assert "its filter" in left_out(ALGORITHMS["StarPO-S"])[0]
     assert "several ranks" in left_out(ALGORITHMS["BAPO"])[0]
-    turns = with_critic(ALGORITHMS["StarPO"], credit="turn")
+    turns = with_critic(ALGORITHMS["StarPO"], credit_level="turn")
     assert "credit per turn" in left_out(turns)[0]
     assert "# Left out: its filter" in text(ALGORITHMS["DAPO"])
 

@@ -17,7 +17,7 @@ TOOLS += "var share = (name, ...given) => globalThis.shareTools[name](...given);
 @pytest.fixture(scope="module")
 def v8():
     program = (page.FOLDER / "share.js").read_text("utf-8")
-    engine = V8(page.engine() + program + TOOLS)
+    engine = V8(page.simulation() + program + TOOLS)
     yield engine
     engine.close()
 

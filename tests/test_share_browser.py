@@ -5,7 +5,7 @@ import re
 import pytest
 from test_site_build import load
 
-from tokenbook.explorer.page import STATIC
+from tokenbook.explorer.embed import STATIC
 from tokenbook.languages import LANGUAGES
 from tokenbook.site.share import page as share
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tokencredit.world.tasks import task
-from tokencredit.world.tasks.signs import FILLINGS, MEASURES, VERDICTS, tries, verdict
+from tokencredit.world.tasks.signs import (
+    FILLINGS,
+    MEASURES,
+    REWARD_FNS,
+    reward_fn,
+    tries,
+)
 
 PROMPT = "9□5□7=11?"
 SIGNS = task("signs")
@@ -14,7 +20,7 @@ BOOK = replace(SIGNS, persist=1.0, bluff=0.0, fudge=0.0)
 
 
 def verdicts(response):
-    paid = {name: VERDICTS[name](PROMPT, response) for name in VERDICTS}
+    paid = {name: REWARD_FNS[name](PROMPT, response) for name in REWARD_FNS}
     names = "outcome", "strict", "match", "mark", "steps", "anywhere"
     return [paid[name] for name in names]
 
@@ -72,8 +78,8 @@ def test_each_verdict_by_hand(response, expected):
     ],
 )
 def test_garbage_is_wrong_and_never_an_exception(response):
-    assert VERDICTS["outcome"](PROMPT, response) == 0
-    for judge in (*VERDICTS.values(), *MEASURES.values()):
+    assert REWARD_FNS["outcome"](PROMPT, response) == 0
+    for judge in (*REWARD_FNS.values(), *MEASURES.values()):
         assert np.isfinite(judge(PROMPT, response))
 
 
@@ -104,7 +110,7 @@ def test_a_prompt_has_three_different_digits_and_one_right_filling():
 def test_the_textbook_is_always_right_and_true_and_fits_the_limit():
     lengths = []
     for prompt, response in corpus(BOOK):
-        assert VERDICTS["strict"](prompt, response) == 1
+        assert REWARD_FNS["strict"](prompt, response) == 1
         lengths.append(len(response))
     assert max(lengths) == 37
 
@@ -163,19 +169,19 @@ def test_the_measures_by_hand():
 
 def test_brief_takes_a_share_of_the_reward_for_every_token():
     long, short = "9+5+7=21✗9-5+7=11✓$", "9-5+7=11✓$"
-    paid = verdict("outcome", brief=True)
+    paid = reward_fn("outcome", brief=True)
     assert paid(PROMPT, short) == pytest.approx(1 - 0.015 * 10)
     assert paid(PROMPT, long) == pytest.approx(1 - 0.015 * 19)
     assert paid(PROMPT, "9+5+7=11✓$") == 0
-    assert verdict("match", brief=True)(PROMPT, "9+5+7=11✓$") == pytest.approx(0.85)
-    assert verdict("match") is VERDICTS["match"]
+    assert reward_fn("match", brief=True)(PROMPT, "9+5+7=11✓$") == pytest.approx(0.85)
+    assert reward_fn("match") is REWARD_FNS["match"]
 
 
 def test_an_unknown_verdict_names_the_known_ones():
     with pytest.raises(
         ValueError, match=r"name must be one of 'outcome', .*'mark'.* 'marks'"
     ):
-        verdict("marks")
+        reward_fn("marks")
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ CHANGES = {
         "0.279",
     ),
     "a task of the playground": Change(
-        "src/tokencredit/world/words.py",
+        "src/tokencredit/world/enumerable.py",
         '"☀": -0.85',
         '"☀": -0.86',
         {"playground"},

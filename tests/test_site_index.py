@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from tokencredit import ALGORITHMS, Policy, reward, rollout, task, with_critic
-from tokencredit.training import Dials, credit, objective, read, train
+from tokencredit import ALGORITHMS, Policy, add_rewards, rollout, task, with_critic
+from tokencredit.training import Dials, assign_credit, forward, objective, train
+from tokencredit.training import loop as training_loop
+from tokencredit.world.tasks import base
 
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "book" / "index.md"
@@ -49,11 +51,30 @@ def test_the_loop_runs_as_printed_for_every_algorithm(name):
     }
     if many[name].taught:  # by itself it would learn nothing
         names["reference"] = Policy(len(chain.vocabulary))
-    names |= {f.__name__: f for f in (credit, objective, read, reward, rollout)}
+    names |= {
+        f.__name__: f for f in (add_rewards, assign_credit, forward, objective, rollout)
+    }
     exec(loop(), names)
     after = policy.parameters()
     moved = [not torch.equal(a, b) for a, b in zip(before, after, strict=True)]
     assert all(moved)
+
+
+@pytest.mark.parametrize("name", re.findall(r"(\w+)\((?=policy|batch|algo)", loop()))
+def test_train_calls_every_function_of_the_loop(name, monkeypatch):
+    """Once a round: no function is there for the first page alone."""
+    calls, chain = [], task("chain")
+    module = base if hasattr(base, name) else training_loop
+    real = getattr(module, name)
+
+    def counted(*args, **dials):
+        calls.append(name)
+        return real(*args, **dials)
+
+    monkeypatch.setattr(module, name, counted)
+    dials = Dials(steps=2, prompts=2, group_size=2)
+    train(Policy(len(chain.vocabulary)), chain, "GRPO", dials=dials)
+    assert len(calls) == 2
 
 
 # What `train` does besides, as the page says, is not in the six lines.
@@ -73,14 +94,14 @@ def test_the_loop_as_printed_is_the_loop_of_train(name):
     ours, reference = copy.deepcopy(policy), copy.deepcopy(policy)
 
     def shuffled(*stages):  # the rows of a batch, as `train` does before its passes
-        return credit(*stages).shuffled()
+        return assign_credit(*stages).shuffled()
 
     names = {"task": chain, "policy": ours, "reference": reference, "steps": 3}
     names |= {"algorithm": algorithm, "rng": np.random.default_rng(5)}
     names |= {"optimizer": torch.optim.SGD(ours.parameters(), lr=0.5)}
-    names |= {f.__name__: f for f in (objective, read, reward, rollout)}
+    names |= {f.__name__: f for f in (add_rewards, forward, objective, rollout)}
     torch.manual_seed(5)
-    exec(loop(), names | {"credit": shuffled})
+    exec(loop(), names | {"assign_credit": shuffled})
     dials = Dials(steps=3, optimizer="sgd", lr=0.5, max_grad_norm=1e9)
     train(policy, chain, algorithm, dials=dials, seed=5, reference=reference)
     for a, b in zip(ours.parameters(), policy.parameters(), strict=True):

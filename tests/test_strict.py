@@ -15,12 +15,12 @@ from tokenbook.figures import strip_of
 from tokencredit import ALGORITHMS
 from tokencredit.algorithm import TABLES, named
 from tokencredit.batch import Batch, join
-from tokencredit.engines.recipes import left_out, recipe, text
-from tokencredit.training import Dials, credit, objective, read, train
+from tokencredit.integrations.recipes import left_out, recipe, text
+from tokencredit.training import Dials, assign_credit, forward, objective, train
 from tokencredit.training.collect import collect
 from tokencredit.world.policy import Policy
+from tokencredit.world.scoring import score
 from tokencredit.world.tasks import task
-from tokencredit.world.verdict import score
 
 NAN, INF = math.nan, math.inf
 F64 = torch.float64
@@ -121,10 +121,10 @@ def test_a_whole_batch_may_be_handed_over_to_every_stage(name):
         **{k: x for k, x in given.items() if k not in ("algorithm", "log_probs")},
     )
     more = {"entropies": torch.zeros(size)}
-    loss = tc.policy_loss(name, given["log_probs"], **batch.given(), **more)
+    loss = tc.policy_loss(name, given["log_probs"], **batch.as_dict(), **more)
     assert loss.isfinite()
-    assert tc.token_advantages(name, **batch.given()).shape == size
-    assert tc.shaped_rewards(name, **batch.given()).shape == size
+    assert tc.token_advantages(name, **batch.as_dict()).shape == size
+    assert tc.shaped_rewards(name, **batch.as_dict()).shape == size
 
 
 # ---- algorithms by name ----
@@ -147,8 +147,8 @@ def test_a_round_by_name_is_the_round_of_the_entry(policy):
     ends = []
     for row in ("RLOO", ALGORITHMS["RLOO"]):
         batch, _ = round_of(policy, row)
-        judged = credit(row, batch, policy)
-        ends.append(objective(row, judged, read(policy, judged)).item())
+        judged = assign_credit(row, batch, policy)
+        ends.append(objective(row, judged, forward(policy, judged)).item())
     assert ends[0] == ends[1]
 
 
@@ -175,7 +175,7 @@ def test_a_row_that_joins_the_table_has_a_name_at_once(monkeypatch):
 
 def test_a_truncated_episode_is_bootstrapped_by_turns():
     """V = 0.5 in every state, nothing paid, nothing discounted: nothing to learn."""
-    row = tc.with_critic("StarPO", credit="turn")
+    row = tc.with_critic("StarPO", credit_level="turn")
     row = replace(row, advantage=partial(row.advantage, turn_gamma=1.0))
     live, nothing = torch.ones(1, 4) > 0, torch.zeros(1, 4)
     given = {
@@ -245,10 +245,13 @@ def test_a_row_without_a_live_token_is_not_seen_by_the_filter():
     """Two successes and a rejected row: nothing differs, nothing can be learned."""
     batch = hand_made([1.0, 1.0, 0.0, 1.0, 0.0], groups=[0, 0, 0, 1, 1])
     batch.mask[2] = False
-    kept = credit("DAPO", batch)
+    kept = assign_credit("DAPO", batch)
     assert kept.groups.tolist() == [1, 1]
     assert (
-        credit(replace(ALGORITHMS["DAPO"], keep=None), batch).advantages[2].eq(0).all()
+        assign_credit(replace(ALGORITHMS["DAPO"], keep=None), batch)
+        .advantages[2]
+        .eq(0)
+        .all()
     )
 
 
@@ -323,7 +326,7 @@ def test_a_bad_reward_is_refused_with_its_row_and_the_type_that_came(function, b
 @pytest.mark.parametrize("name", [*ALGORITHMS, "turns", "turn groups"])
 def test_no_advantage_of_any_algorithm_sees_a_row_without_a_verdict(name):
     row = {
-        "turns": tc.with_critic("StarPO", credit="turn"),
+        "turns": tc.with_critic("StarPO", credit_level="turn"),
         "turn groups": tc.with_turn_groups("StarPO"),
     }.get(name) or ALGORITHMS[name]
     given = CALLS["turn_gae"].inputs()
@@ -356,9 +359,9 @@ def test_turns_of_an_episode_without_a_verdict_are_left_out():
 def test_credit_refuses_a_reward_that_is_no_number_and_names_the_place(name, bad):
     batch = hand_made([1.0, bad, 0.0], groups=[0, 0, 0])
     with pytest.raises(ValueError, match=rf"^rewards .* got {bad} at \[1, 2\]"):
-        credit(name, batch)
+        assign_credit(name, batch)
     with pytest.raises(ValueError, match=rf"^rewards .* got {bad} at \[1, 2\]"):
-        tc.token_advantages(name, **batch.given())
+        tc.token_advantages(name, **batch.as_dict())
     given = CALLS["group_turns"].inputs()
     given["rewards"][0, column := given["turn_ends"][0].nonzero()[0].item()] = bad
     with pytest.raises(ValueError, match=rf"got {bad} at \[0, {column}\]"):
@@ -398,9 +401,9 @@ CHAIN = task("chain")
 SMALL = Dials(steps=2, prompts=4, group_size=4)
 
 
-def round_of(policy, row, *, dials=SMALL, verdict=None, **more):
+def round_of(policy, row, *, dials=SMALL, reward_fn=None, **more):
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    return collect(policy, CHAIN, row, dials, rng, generator, verdict, **more)
+    return collect(policy, CHAIN, row, dials, rng, generator, reward_fn, **more)
 
 
 def fails_at_night(prompt, response):
@@ -414,8 +417,8 @@ def fails_at_night(prompt, response):
 def test_a_run_goes_on_when_the_verifier_fails(policy, name):
     row = replace(ALGORITHMS[name], length_penalty=None)
     with pytest.raises(ValueError, match=r"the reward of .* one finite"):
-        train(copy.deepcopy(policy), CHAIN, row, dials=SMALL, reward=fails_at_night)
-    history = train(policy, CHAIN, row, dials=SMALL, reward=fails_at_night, **LEAVE)
+        train(copy.deepcopy(policy), CHAIN, row, dials=SMALL, reward_fn=fails_at_night)
+    history = train(policy, CHAIN, row, dials=SMALL, reward_fn=fails_at_night, **LEAVE)
     for line in history:
         assert 0 < line["unjudged"]
         assert np.isfinite(list(line.values())).all()
@@ -425,12 +428,12 @@ def test_a_run_goes_on_when_the_verifier_fails(policy, name):
 def test_what_is_left_out_of_a_round_leaves_no_trace_in_it(policy, name):
     """Advantages, whitened ones too, as though it had never been sampled."""
     row = replace(ALGORITHMS[name], kl_coef=0.0)
-    whole, _ = round_of(policy, name, verdict=lambda p, r: float(len(r) % 3))
+    whole, _ = round_of(policy, name, reward_fn=lambda p, r: float(len(r) % 3))
     there = torch.arange(16) % 5 != 3
     last = whole.mask & (whole.mask.flip(1).cumsum(1).flip(1) == 1)
     spoiled = whole.rewards.masked_fill(last & ~there[:, None], NAN)
-    got = credit(row, replace(whole, rewards=spoiled), **LEAVE)
-    wanted = credit(row, whole.select(there))
+    got = assign_credit(row, replace(whole, rewards=spoiled), **LEAVE)
+    wanted = assign_credit(row, whole.select(there))
     assert torch.equal(got.advantages, wanted.advantages)
     assert torch.equal(got.tokens, wanted.tokens)
 
@@ -439,11 +442,11 @@ def test_the_mean_of_a_round_is_over_the_responses_that_were_judged(policy):
     _, seen = round_of(
         policy,
         "GRPO",
-        verdict=fails_at_night,
+        reward_fn=fails_at_night,
         measure={"long": lambda p, r: fails_at_night(p, r)},
         **LEAVE,
     )
-    batch, _ = round_of(policy, "GRPO", verdict=lambda p, r: 0.0)
+    batch, _ = round_of(policy, "GRPO", reward_fn=lambda p, r: 0.0)
     prompts = CHAIN.prompts(4, np.random.default_rng(0))
     scores = score(batch, CHAIN, prompts, fails_at_night, **LEAVE)
     there = scores[~scores.isnan()]
@@ -456,8 +459,8 @@ def test_a_verdict_that_is_no_number_is_refused_even_then(policy):
     prompts = CHAIN.prompts(4, np.random.default_rng(0))
     for junk in (INF, "many", [1.0, 2.0]):
         with pytest.raises(ValueError, match=r"the reward of .* one finite"):
-            tc.reward(batch, CHAIN, prompts, lambda p, r: junk, **LEAVE)  # noqa: B023
-    judged = tc.reward(batch, CHAIN, prompts, lambda p, r: None, **LEAVE)
+            tc.add_rewards(batch, CHAIN, prompts, lambda p, r: junk, **LEAVE)  # noqa: B023
+    judged = tc.add_rewards(batch, CHAIN, prompts, lambda p, r: None, **LEAVE)
     assert judged.rewards.isnan().sum() == 16
 
 
@@ -468,19 +471,19 @@ def test_a_filter_that_refills_is_applied_once(policy):
     """A quarter of the groups of each round, until the batch is full, all learned."""
     row = replace(ALGORITHMS["StarPO-S"], refill=True)
     dials = replace(SMALL, steps=1, prompts=8, refills=8)
-    spread = {"verdict": lambda p, r: float(len(set(r)))}
+    spread = {"reward_fn": lambda p, r: float(len(set(r)))}
     batch, _ = round_of(policy, row, dials=dials, **spread)
     assert len(batch) == 32 and batch.filtered
-    assert len(credit(row, batch)) == 32
-    (line,) = train(policy, CHAIN, row, dials=dials, reward=spread["verdict"])
+    assert len(assign_credit(row, batch)) == 32
+    (line,) = train(policy, CHAIN, row, dials=dials, reward_fn=spread["reward_fn"])
     assert line["kept"] == 32
 
 
 def test_a_filter_that_does_not_refill_is_applied_by_credit(policy):
     batch, _ = round_of(policy, "StarPO-S", dials=replace(SMALL, prompts=8))
-    once = credit("StarPO-S", batch)
+    once = assign_credit("StarPO-S", batch)
     assert not batch.filtered and len(once) == 8 < len(batch)
-    assert len(credit("StarPO-S", once)) == 8
+    assert len(assign_credit("StarPO-S", once)) == 8
 
 
 # ---- numbers at the edge ----

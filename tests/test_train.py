@@ -15,18 +15,18 @@ from tokencredit.credit.filters import dynamic_sampling
 from tokencredit.credit.rewards import soft_overlong
 from tokencredit.training import (
     Dials,
-    credit,
+    assign_credit,
+    forward,
     loop,
     objective,
-    read,
     train,
     update,
     warm_up,
 )
 from tokencredit.training.collect import collect
 from tokencredit.world.policy import Policy, PositionPolicy
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.tasks import task
-from tokencredit.world.verdict import on_last_token
 
 CHAIN = task("chain")
 SMALL = Dials(steps=2, prompts=4, group_size=4)
@@ -90,7 +90,7 @@ def test_the_reference_is_read_at_the_temperature_of_sampling(policy, temperatur
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     batch, _ = collect(policy, CHAIN, row, dials, rng, generator)
     wanted = by_definition(reference, batch, temperature)
-    got = credit(row, batch, reference, temperature=temperature).ref_log_probs
+    got = assign_credit(row, batch, reference, temperature=temperature).ref_log_probs
     torch.testing.assert_close(got, wanted, rtol=0, atol=1e-5)
     train(policy, CHAIN, row, dials=replace(dials, steps=1), reference=reference)
     used, mask = seen[0]  # the rows have been shuffled
@@ -179,7 +179,7 @@ def test_micro_batches_add_up_to_the_whole_step(policy):
             length_penalty=None,
         )
         batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
-        batch = credit(
+        batch = assign_credit(
             row, replace(batch, rewards=torch.randn(batch.mask.shape) * batch.mask)
         )
         gradients = []
@@ -198,9 +198,9 @@ def test_the_critics_loss_is_a_mean_over_tokens_whatever_the_policys_rule(policy
     row = replace(with_critic(ALGORITHMS["GRPO"]), kl_coef=0.0)
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
-    batch = credit(row, batch)
+    batch = assign_credit(row, batch)
     assert batch.mask.sum(1).unique().numel() > 1  # else sequences count alike
-    now = read(policy, batch)
+    now = forward(policy, batch)
     both = objective(row, batch, now)
     alone = objective(replace(row, value_coef=0.0), batch, now)
     error = (now[2] - batch.returns)[batch.mask].square().mean() / 2
@@ -220,7 +220,7 @@ def test_the_reward_stands_on_the_last_live_token_and_reaches_all_of_them(policy
     batch, seen = collect(policy, CHAIN, CENTRED, SMALL, rng, generator)
     assert batch.rewards.sum(1).mean() == pytest.approx(seen["reward"])
     assert (batch.rewards[~batch.mask] == 0).all()
-    given = credit(
+    given = assign_credit(
         CENTRED, replace(batch, rewards=on_last_token(torch.arange(16.0), batch.mask))
     )
     for advantages, live in zip(given.advantages, batch.mask, strict=True):
@@ -235,7 +235,7 @@ def test_the_critic_learns_the_return_and_not_the_whitened_advantage(policy):
     batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
     scores = torch.arange(16.0)
     batch = replace(batch, rewards=on_last_token(scores, batch.mask), last_values=None)
-    given = credit(row, batch)
+    given = assign_credit(row, batch)
     expected = scores[:, None].expand_as(given.returns)
     torch.testing.assert_close(given.returns[batch.mask], expected[batch.mask])
     assert given.advantages[batch.mask].std() == pytest.approx(1, abs=1e-4)
@@ -247,14 +247,15 @@ def test_behind_a_cut_stands_v_if_the_dials_say_so_and_nothing_if_not(policy):
     rng, generator = np.random.default_rng(1), torch.Generator().manual_seed(1)
     batch, _ = collect(policy, CHAIN, row, SMALL, rng, generator)
     behind = torch.arange(16.0) / 10
-    batch = replace(batch, rewards=torch.zeros_like(batch.values), last_values=behind)
-    told = [
-        credit(row, loop.corrected(row, policy, batch, Dials(bootstrap=bootstrap)))
-        for bootstrap in (False, True)
-    ]
+    batch = replace(batch, rewards=torch.zeros_like(batch.values))
+    told = [assign_credit(row, replace(batch, last_values=v)) for v in (None, behind)]
     more = behind[:, None].expand_as(batch.values)
     grown = told[1].returns - told[0].returns
     torch.testing.assert_close(grown[batch.mask], more[batch.mask])
+    for bootstrap in (False, True):
+        dials = replace(SMALL, bootstrap=bootstrap)
+        batch, _ = collect(policy, CHAIN, row, dials, rng, generator)
+        assert (batch.last_values is not None) == bootstrap
 
 
 def test_dynamic_sampling_samples_on_until_the_batch_is_full_and_cuts_the_rest(policy):
@@ -320,7 +321,7 @@ def test_an_engine_that_computes_differently_is_corrected_for(policy):
         return -advantages * log_ratio.exp()
 
     row = replace(ALGORITHMS["GRPO + TIS"], loss=loss, kl_coef=0.0)
-    train(policy, CHAIN, row, dials=replace(SMALL, steps=1), engine=engine)
+    train(policy, CHAIN, row, dials=replace(SMALL, steps=1), make_sampler=engine)
     log_ratio, old, sampler = seen[0]
     assert log_ratio.abs().max() < 1e-5
     assert (old - sampler).abs().max() > 1e-3
@@ -334,7 +335,7 @@ def test_a_round_in_which_nothing_can_teach_changes_nothing(policy):
         CHAIN,
         row,
         dials=replace(SMALL, steps=1),
-        reward=lambda prompt, answer: 0.0,
+        reward_fn=lambda prompt, answer: 0.0,
     )
     assert numbers_["kept"] == 0
     torch.testing.assert_close(weights(policy), before)
@@ -354,7 +355,7 @@ def test_a_length_penalty_changes_the_reward_that_is_learned_not_the_success(pol
 def test_a_stale_sampler_drifts_from_the_policy_and_catches_up(policy):
     dials = replace(SMALL, steps=4, refresh=3, lr=1e-2, prompts=8)
     row = ALGORITHMS["CISPO"]
-    history = train(policy, CHAIN, row, dials=dials, reward=lambda p, a: len(a))
+    history = train(policy, CHAIN, row, dials=dials, reward_fn=lambda p, a: len(a))
     kl = [row["kl"] for row in history]
     assert kl[0] == pytest.approx(0, abs=1e-9)
     assert kl[1] > 1e-6 and kl[2] > 1e-6
@@ -392,7 +393,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_never_stopped(
 
     stopped, file = copy.deepcopy(policy), tmp_path / "run.pt"
     with pytest.raises(KeyboardInterrupt):
-        train(stopped, CHAIN, name, dials=dials, reward=stops, checkpoint=file)
+        train(stopped, CHAIN, name, dials=dials, reward_fn=stops, checkpoint=file)
     fresh = copy.deepcopy(policy)
     history = train(fresh, CHAIN, name, dials=dials, checkpoint=file)
     assert numbers(history) == numbers(expected)
@@ -460,7 +461,7 @@ def test_a_critic_must_be_there():
 )
 def test_a_reward_must_be_one_finite_number(policy, verdict):
     with pytest.raises(ValueError, match=r"the reward of '.*=' -> .* one finite"):
-        train(policy, CHAIN, "GRPO", dials=SMALL, reward=lambda p, a: verdict)
+        train(policy, CHAIN, "GRPO", dials=SMALL, reward_fn=lambda p, a: verdict)
 
 
 def test_a_rule_that_chooses_the_clip_sees_the_whole_step(policy):

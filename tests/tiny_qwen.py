@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from tokencredit.engines.gpt2 import tokenizer
+from tokencredit.integrations.gpt2 import tokenizer
 from tokencredit.world.protocol import World
 
 

@@ -3,7 +3,7 @@
 In the order the data flows:
 
 world        task, TASKS, Task, Game, Policy, warm_start, rollout, play, evaluate,
-             reward, score
+             add_rewards, score
 batch        Batch
 credit       soft_overlong, dynamic_sampling, top_variance, discounted_return, gae,
              turn_gae, group_relative, group_turns, leave_one_out, teacher_gap
@@ -86,9 +86,9 @@ from tokencredit.world.episodes import play
 from tokencredit.world.game import Game, evaluate
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout
+from tokencredit.world.scoring import add_rewards, score
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import TASKS, Task, task
-from tokencredit.world.verdict import reward, score
 
 __all__ = [
     "AGGREGATIONS",
@@ -102,6 +102,7 @@ __all__ = [
     "Game",
     "Policy",
     "Task",
+    "add_rewards",
     "aggregate_loss",
     "approximate_kl",
     "balanced_clip",
@@ -135,7 +136,6 @@ __all__ = [
     "reference_distance",
     "reinforce_loss",
     "response_mask",
-    "reward",
     "rollout",
     "sapo_loss",
     "score",

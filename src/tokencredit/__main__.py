@@ -1,7 +1,4 @@
-"""``python -m tokencredit`` led to the book's commands, which `tokenbook` has now.
-
-For a release it still hands them on.
-"""
+"""Forward ``python -m tokencredit`` to `tokenbook`, for one release."""
 
 import importlib.util
 import sys
@@ -14,7 +11,7 @@ Without one: pip install the file tokenbook-*.whl of the book's site"""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command of `tokenbook`, and say that it is there."""
+    """Run a command of `tokenbook`, and print its new name."""
     argv = sys.argv[1:] if argv is None else argv
     if importlib.util.find_spec("tokenbook") is None:
         print(MISSING, file=sys.stderr)

@@ -1,15 +1,15 @@
-"""What an algorithm is 算法是什么: one choice per stage, and what obeys it.
+"""Algorithms 算法: one choice per stage, and the functions that apply them.
 
-The batch walks through the stages, and a stage is called with what it names: a loss
-that has a parameter `mask` is given the batch's mask, one that has none is not.
+The batch passes the stages in order. A stage receives exactly the fields of the batch
+that its parameters name: a loss with a parameter `mask` gets `batch.mask`.
 
     rewards      shaped_rewards    length penalty, KL in the reward
     advantages   token_advantages  one number per token
     loss         policy_loss       ratio, clip, KL, entropy, aggregation
 
-Each takes an algorithm, or its name, and tensors by name; `**batch.given()` hands over
-a batch. A stage's own dials may be turned the same way: `clip_high=0.3` reaches a loss
-that has a parameter `clip_high`. A name that nothing takes is refused.
+Each takes an algorithm, or its name, and tensors by keyword: `**batch.as_dict()` passes
+a batch. A stage's own dials are keywords too: `clip_high=0.3` reaches a loss that has a
+parameter `clip_high`. A keyword that no stage takes is an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tokencredit.tensors.shapes import PerToken, Scalar, SequenceMask, TokenMask
 from tokencredit.weight.aggregate import AGGREGATIONS, aggregate_loss
 from tokencredit.weight.kl import KL_ESTIMATORS, kl_penalty
 
-CREDIT = ("sequence", "turn", "token")
+CREDIT_LEVELS = ("sequence", "turn", "token")
 CLIPS = ("clip_low", "clip_high")
 LOSS_STAGES = ("log_ratio", "clip_rule", "loss")
 TABLES: list[Mapping[str, Algorithm]] = []  # where names are looked up: ALGORITHMS
@@ -49,18 +49,18 @@ TABLES: list[Mapping[str, Algorithm]] = []  # where names are looked up: ALGORIT
 class Algorithm:
     """An entry of ALGORITHMS 一个算法: every choice explicit, every choice sourced.
 
-    A stage is a function; what its parameters are called says what it is given (see
-    `given`). None means that the algorithm has no such stage.
+    A stage is a function, called with the batch's fields that its parameters name (see
+    `call_stage`). None means that the algorithm has no such stage.
 
     Args:
         name: key in ALGORITHMS.
         paper: authors and year.
         url: of the paper.
-        parent: the entry that this one is written as a change of; None for the first.
+        parent: the entry that this one modifies; None for the first.
         length_penalty: of the lengths, added to the reward on the last token.
-        keep: which sequences are learned from, of rewards and groups.
-        refill: go on sampling until the batch that `keep` thinned is full again.
-        credit: the unit that is judged: a whole "sequence", a "turn" or a "token".
+        keep: mask of the sequences to train on, from rewards and groups.
+        refill: sample until the batch is full again after `keep`.
+        credit_level: credit is assigned per "sequence", per "turn" or per "token".
         advantage: from rewards per unit to advantages; it has a critic if it names
             `values`.
         whiten: normalise the advantages over all tokens of the batch.
@@ -77,7 +77,7 @@ class Algorithm:
         sources: for each field, where in the paper it is or whose default.
 
     Raises:
-        ValueError: an unknown unit of credit, estimator, place or aggregation.
+        ValueError: an unknown level of credit, estimator, place or aggregation.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Algorithm:
     length_penalty: Callable | None
     keep: Callable | None
     refill: bool
-    credit: str
+    credit_level: str
     advantage: Callable
     whiten: bool
     log_ratio: Callable
@@ -103,33 +103,32 @@ class Algorithm:
     sources: Mapping[str, str]
 
     def __post_init__(self):
-        choice("credit", self.credit, CREDIT)
+        choice("credit_level", self.credit_level, CREDIT_LEVELS)
         choice("kl_estimator", self.kl_estimator, KL_ESTIMATORS)
         choice("kl_in", self.kl_in, ("loss", "reward"))
         choice("aggregation", self.aggregation, AGGREGATIONS)
 
     @property
     def critic(self) -> bool:
-        """Whether a value function is trained: the advantage looks at `values`."""
+        """Whether a critic is trained: the advantage takes `values`."""
         return "values" in parameters(self.advantage)
 
     @property
     def compares(self) -> bool:
-        """Whether responses to one prompt are compared: a stage looks at `groups`."""
+        """Whether responses to one prompt are compared: a stage takes `groups`."""
         stages = (self.advantage, self.keep)
         return any("groups" in parameters(stage) for stage in stages if stage)
 
     @property
     def taught(self) -> bool:
-        """Whether a teacher reads the batch: the advantage looks at `ref_log_probs`."""
+        """Whether a teacher scores the batch: the advantage takes `ref_log_probs`."""
         return "ref_log_probs" in parameters(self.advantage)
 
     @property
     def corrects(self) -> bool:
-        """Whether the trainer reads the batch again before it learns from it.
+        """Whether the trainer recomputes `old_log_probs` before the update.
 
-        Then the loss looks at `sampler_log_probs`, and `old_log_probs` are the
-        trainer's own.
+        True if the loss takes `sampler_log_probs`, those of the policy that sampled.
         """
         return "sampler_log_probs" in parameters(self.loss)
 
@@ -153,26 +152,26 @@ def named(algorithm: Algorithm | str) -> Algorithm:
 
 @functools.cache
 def parameters(stage: Callable) -> Mapping[str, inspect.Parameter]:
-    """What a stage names, in order."""
+    """Parameters of a stage, in order."""
     return inspect.signature(stage).parameters
 
 
-def given(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
-    """Call a stage with what it names 阶段要什么给什么, as pytest does with fixtures.
+def call_stage(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
+    """The result of a stage 阶段要什么给什么, called by name as pytest calls fixtures.
 
     Args:
         algorithm: whose field `stage` is a function.
         stage: name of the field.
-        things: tensors by name; None counts as not there.
+        things: tensors by name; None counts as missing.
 
     Returns:
-        What the stage returns.
+        The stage's own result.
 
     Raises:
-        ValueError: the stage cannot do without something that is not there.
+        ValueError: a parameter without a default is missing.
 
     >>> from tokencredit import ALGORITHMS
-    >>> given(ALGORITHMS["RLOO"], "advantage", {"rewards": torch.ones(2)})
+    >>> call_stage(ALGORITHMS["RLOO"], "advantage", {"rewards": torch.ones(2)})
     Traceback (most recent call last):
     ValueError: RLOO: its advantage needs groups, which the batch does not have
     """
@@ -186,7 +185,7 @@ def given(algorithm: Algorithm, stage: str, things: Mapping[str, object]):
 
 
 def lacks(algorithm: Algorithm, stage: str, name: str):
-    """Raise: the algorithm, the stage and what it lacks."""
+    """Raise an error that names the algorithm, the stage and the missing field."""
     raise ValueError(
         f"{algorithm.name}: {stage} needs {name}, which the batch does not have"
     )
@@ -201,16 +200,15 @@ def only_known(
     also: Iterable[str] = (),
     made: Iterable[str] = (),
 ):
-    """Raise for a keyword that nothing takes, and name the nearest that is taken.
+    """Raise for a keyword that no stage takes, and name the nearest one.
 
     Args:
         function: `policy_loss` or one of its kind; its parameters are taken.
         algorithm: whose stages take more.
-        came: the keywords that came besides.
-        stages: fields of the algorithm; what these functions name is taken, their
-            dials included.
+        came: the other keywords of the call.
+        stages: fields of the algorithm; all parameters of these functions are taken.
         also: other names that are taken.
-        made: names that the function computes for the stages, and so takes from nobody.
+        made: names that the function computes itself, so they are refused.
     """
     own = [name for name in parameters(function) if name not in ("algorithm", "batch")]
     functions = [getattr(algorithm, stage) for stage in stages]
@@ -231,7 +229,7 @@ def only_known(
 
 
 def per_token(algorithm: Algorithm, stage: str, name: str, things, mask) -> PerToken:
-    """Floats of the mask's shape that a stage cannot do without."""
+    """A required tensor of the mask's shape, as floats."""
     value = things.get(name)
     if value is None:
         lacks(algorithm, stage, name)
@@ -242,7 +240,7 @@ def per_token(algorithm: Algorithm, stage: str, name: str, things, mask) -> PerT
 def reference_kl(algorithm: Algorithm, ours: str, things, mask) -> PerToken:
     """The algorithm's KL penalty against the reference, 0 where masked.
 
-    `ours` names the log-probs that are compared: of the sampler or of the trainer.
+    `ours` names the log-probs that are compared: `old_log_probs` or `log_probs`.
     """
     here = f"its KL in the {algorithm.kl_in}"
     log_probs, ref = (
@@ -255,7 +253,7 @@ def reference_kl(algorithm: Algorithm, ours: str, things, mask) -> PerToken:
 def shaped_rewards(
     algorithm: Algorithm | str, rewards: PerToken, mask: TokenMask, **batch
 ) -> PerToken:
-    """Rewards with what the algorithm adds to them 奖励整形: length penalty and KL.
+    """Rewards plus the algorithm's own terms 奖励整形: length penalty and KL.
 
         r_t - kl_coef * KL_t,  and the length penalty on the last live token
 
@@ -264,7 +262,7 @@ def shaped_rewards(
         rewards: on the token that earned them, 0 where masked.
         mask: True where the policy chose the token.
         batch: old_log_probs and ref_log_probs, needed with a KL in the reward; other
-            fields of a `Batch` are not looked at.
+            fields of a `Batch` are ignored.
 
     Returns:
         Rewards per token; the same ones if the algorithm adds nothing.
@@ -301,10 +299,10 @@ def token_advantages(
     missing: str = "refuse",
     **batch,
 ) -> PerToken:
-    """One advantage per token, as the algorithm says 每个词元的优势.
+    """One advantage per token 每个词元的优势, by the algorithm's rule.
 
     Credit per sequence: the reward of the whole response, judged once, on every live
-    token. Credit per turn: what each turn earned stands on its last token. Credit per
+    token. Credit per turn: the reward of each turn, on its last token. Credit per
     token: rewards as they are.
 
     Call it once per rollout, on the whole batch; then values + advantages are the
@@ -319,7 +317,7 @@ def token_advantages(
         mask: True where the policy chose the token.
         missing: "refuse" a NaN, or "leave out" a row that has one among its rewards: a
             response without a verdict is in no mean and no std, and gets advantage 0.
-        batch: what the advantage names: groups (which prompt a sequence answers),
+        batch: parameters of the advantage: groups (which prompt a sequence answers),
             values and last_values (the critic's), turn_ends; or one of its dials.
 
     Returns:
@@ -345,7 +343,7 @@ def token_advantages(
     rewards_only_where(mask, rewards, "live tokens")
     only_finite(rewards, choice("missing", missing, MISSING))
     batch = batch | {"rewards": rewards, "mask": mask}
-    if algorithm.credit == "turn":
+    if algorithm.credit_level == "turn":
         if batch.get("turn_ends") is None:
             lacks(algorithm, "credit per turn", "turn_ends")
         ends = token_mask(batch["turn_ends"], rewards, "turn_ends")
@@ -359,26 +357,26 @@ def token_advantages(
 
 
 def advantages_of(algorithm: Algorithm, batch: Mapping[str, object]) -> PerToken:
-    """What `token_advantages` returns for rows that all have been judged."""
-    if algorithm.credit != "sequence":
-        return given(algorithm, "advantage", batch)
+    """Advantages of rows that all have a verdict."""
+    if algorithm.credit_level != "sequence":
+        return call_stage(algorithm, "advantage", batch)
     rewards, mask = batch["rewards"], batch["mask"]
-    scores = given(algorithm, "advantage", {**batch, "rewards": row_sum(rewards)})
+    scores = call_stage(algorithm, "advantage", {**batch, "rewards": row_sum(rewards)})
     return torch.where(mask, scores[:, None], 0)
 
 
 def judged(rewards: PerToken, mask: TokenMask, missing: str) -> SequenceMask:
     """True for the rows that are responses with a verdict.
 
-    Not for a row without a live token nor, if what is missing is left out, for one that
-    has a NaN among its rewards.
+    False for a row without a live token and, if `missing` is "leave out", for one with
+    a NaN among its rewards.
     """
     live = mask.any(1)
     return live if missing == "refuse" else live & ~rewards.isnan().any(1)
 
 
 def rows_of(batch: Mapping[str, object], rows: SequenceMask) -> dict[str, object]:
-    """Some rows of every tensor that has an entry per row, as a batch's fields have."""
+    """The batch's tensors with only these rows; other entries are unchanged."""
     some, facts = dict(batch), {field.name for field in fields(Batch)}
     for name, x in batch.items():
         if not isinstance(x, torch.Tensor) or not x.dim():
@@ -408,17 +406,17 @@ def policy_loss(
     Args:
         algorithm: an entry of ALGORITHMS or its name.
         log_probs: of the sampled tokens, under the policy being trained. A ratio of
-            -inf against something finite is 0, and harmless; a loss that looks at
-            log pi itself is infinite there.
-        old_log_probs: before the update, under the policy that sampled.
+            -inf against something finite is 0, and harmless; a loss that takes log pi
+            itself is infinite there.
+        old_log_probs: under the policy before the update.
         advantages: from `token_advantages`.
         mask: True where the policy chose the token.
         max_length: the generation budget; needed by "seq-mean-token-sum-norm".
         denominator: `loss_denominator` of the whole optimizer step, for micro-batches.
-        batch: what else the stages name: ref_log_probs with a KL in the loss, entropies
-            with an entropy bonus, sampler_log_probs with a correction of the sampler;
-            or a dial of a stage, as clip_high=0.3, which then stands for the entry's.
-            None counts as not there.
+        batch: other parameters of the stages: ref_log_probs with a KL in the loss,
+            entropies with an entropy bonus, sampler_log_probs with a correction of the
+            sampler; or a dial of a stage, such as clip_high=0.3, which replaces the
+            entry's. None counts as missing.
 
     Returns:
         A scalar attached to the graph.
@@ -454,10 +452,10 @@ def policy_loss(
         "advantages": torch.where(mask, advantages, 0),
         "mask": mask,
     }
-    x["log_ratio"] = given(algorithm, "log_ratio", x)
+    x["log_ratio"] = call_stage(algorithm, "log_ratio", x)
     if algorithm.clip_rule is not None:
-        x["clip_low"], x["clip_high"] = given(algorithm, "clip_rule", x)
-    loss = given(algorithm, "loss", x)
+        x["clip_low"], x["clip_high"] = call_stage(algorithm, "clip_rule", x)
+    loss = call_stage(algorithm, "loss", x)
     if algorithm.kl_coef and algorithm.kl_in == "loss":
         kl = reference_kl(algorithm, "log_probs", x, mask)
         loss = loss + algorithm.kl_coef * kl
@@ -480,7 +478,7 @@ def policy_loss(
 def refuse_infinite(algorithm: Algorithm, loss: PerToken, x: Mapping, mask: TokenMask):
     """Raise where an infinite log-probability makes the loss of a live token infinite.
 
-    A NaN that came in is left to show, and so is a ratio too large for its dtype.
+    A NaN of the input stays visible, and so does a ratio too large for its dtype.
     """
     wrong = mask & ~loss.detach().isfinite()
     if not wrong.any():

@@ -1,8 +1,8 @@
-"""The algorithms 算法: the table and nothing else.
+"""The table of algorithms 算法.
 
 A later paper is written as its difference to an earlier one: DAPO is GRPO with six
-fields changed. `Algorithm` says what each field means; `policy_loss`,
-`token_advantages` and `shaped_rewards` do what an entry says.
+fields changed. `Algorithm` defines the fields; `policy_loss`, `token_advantages` and
+`shaped_rewards` apply an entry.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ REINFORCE = Algorithm(
     length_penalty=None,
     keep=None,
     refill=False,
-    credit="sequence",
+    credit_level="sequence",
     advantage=plain_reward,
     whiten=False,
     log_ratio=token_log_ratio,
@@ -65,7 +65,7 @@ REINFORCE = Algorithm(
         "length_penalty": NONE,
         "keep": NONE,
         "refill": NONE,
-        "credit": "Williams sec. 5, episodic: one return for the whole trajectory",
+        "credit_level": "Williams sec. 5, episodic: one return for the trajectory",
         "advantage": "Williams theorem 2 with baseline 0",
         "whiten": NONE,
         "log_ratio": "on-policy: the loss ignores it",
@@ -103,7 +103,7 @@ PPO = replace(
     paper="Schulman et al. 2017",
     url="https://arxiv.org/abs/1707.06347",
     parent="REINFORCE",
-    credit="token",
+    credit_level="token",
     advantage=partial(gae, gamma=1.0, lam=0.95),
     whiten=True,
     loss=partial(ppo_clip_loss, clip_low=0.2, clip_high=0.2),
@@ -112,7 +112,7 @@ PPO = replace(
     value_clip=0.5,
     sources=REINFORCE.sources
     | {
-        "credit": "a critic judges every token",
+        "credit_level": "a critic judges every token",
         "advantage": "GAE, 1506.02438 eq. 16; lambda 0.95; gamma = 1 for LLMs",
         "whiten": "implementation detail of every peer; verl 0.9.1: n - 1, eps 1e-8",
         "log_ratio": "eq. 6, per token",
@@ -131,7 +131,7 @@ GRPO = replace(
     paper="DeepSeekMath, Shao et al. 2024",
     url="https://arxiv.org/abs/2402.03300",
     parent="PPO",
-    credit="sequence",
+    credit_level="sequence",
     advantage=partial(group_relative, scale=True, eps=1e-6),
     whiten=False,
     kl_coef=0.04,
@@ -142,7 +142,7 @@ GRPO = replace(
     value_clip=None,
     sources=PPO.sources
     | {
-        "credit": "DeepSeekMath sec. 4.1.2, outcome supervision",
+        "credit_level": "DeepSeekMath sec. 4.1.2, outcome supervision",
         "advantage": "DeepSeekMath sec. 4.1.2; sample std and eps 1e-6 as verl 0.9.1",
         "whiten": "sec. 4.1.2 normalises within the group only",
         "log_ratio": "DeepSeekMath eq. 3, per token",
@@ -163,7 +163,7 @@ REINFORCE_PP = replace(
     paper="Hu et al. 2025, with a group baseline",
     url="https://arxiv.org/abs/2501.03262",
     parent="PPO",
-    credit="sequence",
+    credit_level="sequence",
     advantage=partial(group_relative, scale=False),
     kl_coef=0.01,
     kl_estimator="k2",
@@ -172,7 +172,7 @@ REINFORCE_PP = replace(
     value_clip=None,
     sources=PPO.sources
     | {
-        "credit": "outcome reward for the whole response",
+        "credit_level": "outcome reward for the whole response",
         "advantage": "REINFORCE++-baseline: minus the mean of the group",
         "whiten": "over the whole batch, not the group; eps as verl 0.9.1",
         "kl_coef": "OpenRLHF 0.11.2 default of kl.init_coef",
@@ -414,7 +414,7 @@ STARPO = replace(
     entropy_coef=0.001,
     sources=GRPO.sources
     | {
-        "credit": "the trajectory of all turns; with_critic gives the PPO variant",
+        "credit_level": "the trajectory of all turns; with_critic is the PPO variant",
         "kl_coef": "appendix C.2",
         "kl_estimator": "appendix C.2",
         "kl_in": "C.2: no KL loss term; k1 in a loss has expected gradient 0",
@@ -445,13 +445,13 @@ OPD = replace(
     paper="On-policy distillation, Lu et al. 2025",
     url="https://thinkingmachines.ai/blog/on-policy-distillation/",
     parent="GRPO",
-    credit="token",
+    credit_level="token",
     advantage=teacher_gap,
     kl_coef=0.0,
     aggregation="token-mean",
     sources=GRPO.sources
     | {
-        "credit": "the teacher scores every token; no verdict is looked at",
+        "credit_level": "the teacher scores every token; no verdict is looked at",
         "advantage": "minus the reverse KL of the sampled token, discount 0",
         "loss": "the post corrects by the ratio without a clip; epsilon = 0.2 as in "
         "PPO does nothing in the first step",
@@ -488,21 +488,23 @@ ALGORITHMS = {
 TABLES.append(ALGORITHMS)
 
 
-def with_critic(algorithm: Algorithm | str, *, credit: str = "token") -> Algorithm:
+def with_critic(
+    algorithm: Algorithm | str, *, credit_level: str = "token"
+) -> Algorithm:
     """The same algorithm with PPO's critic instead of a group baseline 换成价值网络.
 
     `with_critic("StarPO")` is StarPO with PPO (gamma = lambda = 1, paper
-    appendix C.2); `credit="turn"` makes it bi-level GAE.
+    appendix C.2); `credit_level="turn"` makes it bi-level GAE.
 
     Args:
         algorithm: an entry of ALGORITHMS or its name.
-        credit: "token" or "turn".
+        credit_level: "token" or "turn".
 
     Returns:
         An algorithm with its own name; everything else is as given.
 
     Raises:
-        ValueError: any other unit of credit, an unknown algorithm.
+        ValueError: any other level of credit, an unknown algorithm.
 
     >>> with_critic("StarPO").name
     'StarPO + critic'
@@ -515,13 +517,13 @@ def with_critic(algorithm: Algorithm | str, *, credit: str = "token") -> Algorit
             partial(turn_gae, gamma=1.0, lam=1.0, turn_gamma=0.95),
             "gamma = lambda = 1; turn_gamma 0.95 as in its repository",
         ),
-    }[choice("credit", credit, ("token", "turn"))]
+    }[choice("credit_level", credit_level, ("token", "turn"))]
     as_ppo = ("whiten", "value_coef", "value_clip")
     return replace(
         algorithm,
         name=f"{algorithm.name} + {suffix}",
         parent=algorithm.name,
-        credit=credit,
+        credit_level=credit_level,
         advantage=advantage,
         whiten=PPO.whiten,
         value_coef=PPO.value_coef,
@@ -529,7 +531,7 @@ def with_critic(algorithm: Algorithm | str, *, credit: str = "token") -> Algorit
         sources=algorithm.sources
         | {name: f"as PPO: {PPO.sources[name]}" for name in as_ppo}
         | {
-            "credit": f"a critic judges every {credit}",
+            "credit_level": f"a critic judges every {credit_level}",
             "advantage": f"RAGEN C.2: {source}",
         },
     )
@@ -556,11 +558,11 @@ def with_turn_groups(algorithm: Algorithm | str) -> Algorithm:
         algorithm,
         name=f"{algorithm.name} + turn groups",
         parent=algorithm.name,
-        credit="turn",
+        credit_level="turn",
         advantage=partial(group_turns, scale=True, eps=1e-6),
         sources=algorithm.sources
         | {
-            "credit": "every turn is a step of process supervision",
+            "credit_level": "every turn is a step of process supervision",
             "advantage": "DeepSeekMath sec. 4.1.3; sample std and eps as GRPO",
         },
     )

@@ -1,4 +1,4 @@
-"""Batch 批: the one thing that walks, from the sampled tokens to the loss."""
+"""Batch 批: the data of a round, from the sampled tokens to the loss."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tokencredit.tensors.shapes import (
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows of tokens 批, prompt first, padded on the right, and what is known of them.
+    """Rows of tokens 批, prompt first, padded on the right, with values per token.
 
-    Column j of every [B, T] field speaks of `tokens[:, j]`: `old_log_probs` is its
-    log-probability given what stands before it, `values` is V of the state it was
-    chosen in. So nothing has to be shifted. Several turns of an agent stand one after
-    another in a row; what the environment wrote is a token whose mask is False.
+    Column j of every [B, T] field belongs to `tokens[:, j]`: `old_log_probs` is its
+    log-probability given the tokens before it, `values` is V of the state in which it
+    was chosen. So nothing has to be shifted. A row holds all turns of an agent; the
+    mask is False on tokens of the environment.
 
-    A field is called like the parameter it goes to: a stage of an algorithm that has a
-    parameter `groups` is given `batch.groups`.
+    A field has the name of the parameter that takes it: a stage with a parameter
+    `groups` gets `batch.groups`.
 
-    Easy to break: what stands under the mask, or after the end of a row, is padding.
+    Easy to break: values where `mask` is False, or after a row's end, are undefined.
     """
 
     tokens: TokenIds
@@ -46,7 +46,7 @@ class Batch:
     ref_log_probs: PerToken | None = None  # under the frozen reference
     sampler_log_probs: PerToken | None = None  # where old_log_probs are the trainer's
     turn_ends: TokenMask | None = None  # the last token of every turn
-    advantages: PerToken | None = None  # filled in by `credit`
+    advantages: PerToken | None = None  # filled in by `assign_credit`
     returns: PerToken | None = None  # the critic's targets, likewise
     filtered: bool = False  # the algorithm's filter has been applied
 
@@ -79,21 +79,21 @@ class Batch:
     def lengths(self) -> Tensor:
         """Columns of each row up to its last live token, 0 without one."""
         places = torch.arange(self.mask.shape[1] + 1, device=self.mask.device)
-        live = F.pad(self.mask, (1, 0))  # column 0 is there without any token
+        live = F.pad(self.mask, (1, 0))  # an extra column 0 stands for no token
         return torch.where(live, places, 0).amax(1)
 
     def shuffled(self, generator: torch.Generator | None = None) -> Batch:
         """The same rows in a random order."""
         return self.select(torch.randperm(len(self), generator=generator))
 
-    def given(self) -> dict[str, object]:
-        """The fields that are there, by name."""
+    def as_dict(self) -> dict[str, object]:
+        """All fields that are not None, by name."""
         there = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: x for name, x in there.items() if x is not None}
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors among them."""
-        return {name: x for name, x in self.given().items() if isinstance(x, Tensor)}
+        return {name: x for name, x in self.as_dict().items() if isinstance(x, Tensor)}
 
 
 def join(batches: list[Batch]) -> Batch:

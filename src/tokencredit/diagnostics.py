@@ -1,6 +1,6 @@
 """Diagnostics 诊断: functions of the same tensors as the loss, read beside it.
 
-`DIAGNOSTICS` says of each its formula, its healthy range and the symptom it explains.
+`DIAGNOSTICS` has the formula, the healthy range and the symptom of each.
 """
 
 from __future__ import annotations
@@ -274,8 +274,8 @@ def no_gradient_share(
 ) -> Scalar:
     """Share of tokens with an advantage whose gradient is 0 零梯度词元占比.
 
-    Whatever took the gradient away: a clip, a filter, a gate that is shut. Unlike
-    `clip_fraction` it needs no formula of the loss.
+    The cause may be a clip, a filter or a gate. Unlike `clip_fraction` it needs no
+    formula of the loss.
 
     Args:
         gradient: of the loss with respect to the log-probs.
@@ -335,7 +335,7 @@ def value_error(values: PerToken, returns: PerToken, mask: TokenMask) -> Scalar:
 
     Args:
         values: the critic's, when the batch was sampled.
-        returns: what came from there on.
+        returns: the return from each token on.
         mask: True where the policy chose the token.
 
     Returns:

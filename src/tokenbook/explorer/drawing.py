@@ -1,4 +1,4 @@
-"""What the file of a figure states: one function that draws, its dials, its words."""
+"""The contents of a figure's file: a function that draws, dials, texts."""
 
 import importlib
 import inspect
@@ -21,12 +21,12 @@ class Dial:
 
     Args:
         key: the argument of ``draw`` that it sets.
-        values: what it can be on a page: numbers, or short words that are the same in
-            every language, with an empty `fmt`.
+        values: its values on a page: numbers, or short words that are the same in every
+            language, with an empty `fmt`.
         start: the value it begins with, one of `values`.
-        name: what it is, in every language.
+        name: in every language.
         symbol: a short sign before the name, such as "γ".
-        fmt: how a value is written, a format specification.
+        fmt: format specification of a value.
         kind: "slider"; "choice" for up to five named values; "toggle" for no and yes;
             "time" for a slider that plays; "hidden" where a card or a row of the
             drawing is the control.
@@ -102,12 +102,12 @@ class Preset:
 
 
 def scene(*drawing, tiles: Sequence[Element] = (), says: str | None = None) -> Element:
-    """What ``draw`` returns 一个状态: the drawing, two to four numbers, a sentence.
+    """Result of ``draw`` 一个状态: the drawing, two to four numbers, a sentence.
 
     Args:
         drawing: elements and plots, under each other.
         tiles: the readout.
-        says: one sentence about this state, where the title is about all of them.
+        says: one sentence about this state; the title is about all of them.
     """
     return h(
         "div",
@@ -120,15 +120,15 @@ def scene(*drawing, tiles: Sequence[Element] = (), says: str | None = None) -> E
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a figure states 图的陈述: a function that draws a state, dials and words.
+    """Base of a figure 图的陈述: a function that draws a state, dials and texts.
 
     Args:
         draw: ``draw(L, **state)`` returns a `scene`; ``L("中文", "English")`` picks
-            words. It computes with the book's own functions and keeps nothing.
+            words. It computes with the book's own functions and has no side effects.
         dials: what ``draw`` takes; a page holds every joint state of their values.
             Without dials it is a picture in every language.
         title: the message in one sentence, true at every setting.
-        alt: what there is to see, for those who cannot.
+        alt: description for readers who cannot see it.
         presets: named states; the first is the start.
         note: small print below.
         wide: wider than the text.
@@ -165,7 +165,7 @@ class Drawing:
 
     @property
     def module(self) -> str:
-        """The module that it stands in; its ``FIGURE`` is this figure."""
+        """The module whose ``FIGURE`` is this figure."""
         return self.draw.__module__
 
     @property
@@ -228,7 +228,7 @@ class Drawing:
         """The drawing of one state in one language.
 
         Raises:
-            FigureError: ``draw`` fails or returns no `scene`; says in which state.
+            FigureError: ``draw`` fails or returns no `scene`; the state is named.
         """
         try:
             live = self.draw(Language(language), **state)

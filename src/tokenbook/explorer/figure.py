@@ -1,4 +1,4 @@
-"""A figure as a notebook shows it: live on a kernel, a picture where there is none."""
+"""A figure in a notebook: live on a kernel, else a picture."""
 
 import base64
 
@@ -10,7 +10,8 @@ from tokenbook.explorer.paint import picture
 class Figure(Drawing):
     """A live figure 可调图; a file of a figure names it ``FIGURE``.
 
-    Args, attributes and errors are those of `Drawing`; this adds how Jupyter shows it.
+    Args, attributes and errors are those of `Drawing`; this adds the display in
+    Jupyter.
     """
 
     def _repr_mimebundle_(self, include=None, exclude=None):

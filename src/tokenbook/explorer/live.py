@@ -1,7 +1,7 @@
 """A figure on a kernel: ipywidgets, finer steps, errors shown in the drawing.
 
-Drawing and words are the tree of the page. What a page does by a click or a drag is a
-widget here. One switch of the language turns every figure of the notebook.
+Drawing and words are the tree of the page; clicks and drags are widgets. One switch
+changes the language of all figures of the notebook.
 """
 
 import html as text
@@ -14,7 +14,7 @@ import traitlets
 
 from tokenbook import languages
 from tokenbook.explorer.drawing import Dial, Drawing, State
-from tokenbook.explorer.page import SHEETS, STATIC
+from tokenbook.explorer.embed import SHEETS, STATIC
 from tokenbook.explorer.tree import h, html
 from tokenbook.explorer.words import LANGUAGES, Language
 
@@ -22,7 +22,7 @@ STYLE = "".join((STATIC / name).read_text("utf-8") for name in SHEETS)
 
 
 class Reader(traitlets.HasTraits):
-    """The language that figures speak in this kernel."""
+    """The language of the figures in this kernel."""
 
     language = traitlets.Enum(LANGUAGES)
 
@@ -119,7 +119,7 @@ def widget(figure: Drawing) -> ipywidgets.Widget:
 
 
 def playing(dial: Dial, slider: ipywidgets.Widget) -> ipywidgets.Widget:
-    """The control of a dial, with a button that plays where it is time."""
+    """The control of a dial, with a play button for time."""
     if dial.kind != "time":
         return slider
     last, start = len(dial.values) - 1, dial.values.index(dial.start)

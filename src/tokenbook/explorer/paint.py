@@ -123,7 +123,7 @@ class Painter:
         }
 
     def part(self, element: Element, x: float, y: float, width: float) -> float:
-        """Any part: by its painter, else its words and then what is in it."""
+        """Any part: by its painter, else its words and then its children."""
         if element.get("hidden") or "wide-only" in looks(element):
             return y
         for name, painter in self.parts.items():
@@ -289,7 +289,7 @@ class Painter:
         return below[0] + down + 2
 
     def plot(self, element, x, y, width) -> float:
-        """A plot, and what is in it."""
+        """A plot and its contents."""
         names = looks(element)
         axes, high = "axes" in names, value(element, "--h")
         left = 8 + 6.5 * value(element, "--left") if axes else 0
@@ -414,7 +414,7 @@ class Painter:
         )
 
     def dot(self, kinds, x, y):
-        """A dot, or what a reader would drag."""
+        """A dot, or the handle of a drag."""
         colors, hot = palette(), bool({"sel", "grip"} & kinds)
         face = colors["mark"] if hot else "white" if "off" in kinds else color(kinds)
         edge = colors["ink"] if hot else colors["muted"] if "off" in kinds else "white"
@@ -470,7 +470,7 @@ class Painter:
         return self.columns(element, x, y, width, count=int(value(element, "--n")))
 
     def card(self, element, x, y, width) -> float:
-        """Something to click."""
+        """A button with its words."""
         names, words = looks(element), words_of(element)
         edge = color(names, "line") if {"up", "down"} & names else palette()["line"]
         own = min(width, LETTER * 11 * len(words) + 16)
@@ -511,7 +511,7 @@ class Painter:
         return y + 13
 
     def title(self, element, x, y, width) -> float:
-        """What there is to see."""
+        """The title above the drawing."""
         return self.lines(words_of(element), x, y, width, size=15, weight="bold") + 6
 
     def caption(self, element, x, y, width) -> float:
@@ -521,7 +521,7 @@ class Painter:
         return self.lines(words_of(element), x, y, width, color=tone, weight=weight)
 
     def legend(self, element, x, y, width) -> float:
-        """What the marks mean."""
+        """The legend of the marks."""
         left, middle = x, y + 9
         for item in element:
             if is_a(item, "absent"):

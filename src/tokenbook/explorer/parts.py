@@ -29,15 +29,15 @@ def chip(
     """One token 词元 of a strip or a row.
 
     Args:
-        word: what stands in it.
-        credit: fills it, from -1 (down) to 1 (up); `shade` fits a number to the eye.
+        word: its text.
+        credit: fills it, from -1 (down) to 1 (up); `shade` scales a number for the eye.
         push: the bar above (up) or below (down) it, from -1 to 1.
         trained: rings it: the token is learned from.
         dead: hatches it: it is learned from, and its gradient is zero.
         who: wrote it: "model", "prompt" or "env", the environment.
         caption: small words below.
-        look: "sel" marks it as the one to look at, "plain" leaves out fill and ring,
-            "last" leaves room after it.
+        look: "sel" highlights it, "plain" leaves out fill and ring, "last" leaves room
+            after it.
 
     Raises:
         FigureError: another writer, or a credit or push beyond 1.
@@ -58,7 +58,7 @@ def chip(
 
 
 def shade(credit: float, largest: float = 1.0) -> float:
-    """How strongly a credit fills its chip 底色: the root, so that a fifth is seen.
+    """Strength of a credit's fill 底色: the square root, so that a fifth is visible.
 
     >>> [shade(x, 2.0) for x in (2.0, 0.5, 0.0, -0.5)]
     [1.0, 0.5, 0.0, -0.5]
@@ -73,8 +73,8 @@ def strip(*chips: Element, ways: str = "updown", tries: bool = False) -> Element
     A response that follows a prompt continues where it began, never under the prompt.
 
     Args:
-        chips: what `chip` returns.
-        ways: where bars go, for which room is kept: "updown", "up", "down" or "".
+        chips: from `chip`.
+        ways: directions of the bars, which need room: "updown", "up", "down" or "".
         tries: break lines after a ✗, so that a try stays in one piece where it can;
             for chips whose words are the same in every state.
     """
@@ -111,13 +111,13 @@ def row(
 ) -> Element:
     """A row of a matrix 一行: label, one cell per token, a count at the end.
 
-    On a phone the label and the count stand above the cells.
+    On a phone the label and the count are above the cells.
 
     Args:
-        label, sub: its name, and what it does, in a few words.
+        label, sub: its name and a short description.
         chips: one per column; the rows of a drawing have the same number.
         end, end_sub: a number at the end and its unit, or a `card`.
-        look: "up" or "down" where bars go one way only, "heads" for words alone.
+        look: "up" or "down" if all bars have that direction, "heads" for words alone.
     """
     return h(
         "div",
@@ -134,7 +134,7 @@ def row(
 
 
 def tile(label: str, value: str, note: str | None = None, *, look: str = "") -> Element:
-    """A labelled number of the readout 读数: what it is, how much, what it means."""
+    """A labelled number of the readout 读数: name, value, meaning."""
     small = None if note is None else h("small", note)
     return h(
         "div",
@@ -154,16 +154,16 @@ def card(
     look: str = "",
     says: str | None = None,
 ) -> Element:
-    """Something to click 卡片: it turns a dial, and is the dial's own control.
+    """A button 卡片 that turns a dial and is the dial's only control.
 
     Args:
-        words: what stands on it.
+        words: its text.
         flip: the dial whose next value a click takes.
         pick: or a dial, and the index of the value that a click sets.
         pressed: whether that value is set; for `flip`, whether it is "yes".
         mark: a sign in a circle before the words, such as ✓.
         look: "up" or "down".
-        says: its name where the words alone are none.
+        says: its accessible name, if the words do not suffice.
     """
     return h(
         "button",
@@ -251,13 +251,13 @@ def caption(words: str) -> Element:
 
 
 def legend(*keys: tuple) -> Element:
-    """What the marks mean 图例: ``legend(("up", "credit > 0"), ("off", "none"))``.
+    """The legend of the marks 图例: ``legend(("up", "credit > 0"), ("off", "none"))``.
 
     Args:
         keys: pairs of a look and its words. A look is a role of the colours, with
-            "line" or "dot" for another shape: "up dot", "old line"; "bar" is a push;
-            "" is for words without a mark. A third entry says whether this state has
-            any: ``("off", "none", any(dead))``.
+            "line" or "dot" for another shape: "up dot", "old line"; "bar" is a push; ""
+            is for words without a mark. A third entry is whether this state has any:
+            ``("off", "none", any(dead))``.
     """
 
     def said(words: str) -> str | Element:

@@ -13,7 +13,7 @@ LINE, PHONE = 17, 0.8  # px that a line of words takes; height on a phone, as in
 
 
 def columns(words: str) -> int:
-    """How wide words are, in Latin letters: a Chinese one takes two.
+    """Width of words in Latin letters; a Chinese character counts two.
 
     >>> columns("采样 3")
     6
@@ -22,19 +22,19 @@ def columns(words: str) -> int:
 
 
 class Plot:
-    """Axes, and what is drawn between them, in the units of the axes.
+    """Axes and the shapes between them, in the units of the axes.
 
     Lines and filled shapes are SVG in a stretched box, with strokes that keep their
-    width; areas, dots, arrows and words are HTML above it. Whatever is drawn must be
-    drawn in every state: hide it with ``show=False``.
+    width; areas, dots, arrows and words are HTML above it. Every shape must exist in
+    every state: hide it with ``show=False``.
 
     A `look` names a role of the colour contract ("up", "down", "ink", "old", "alt",
     "sel", "off") and, for lines, "thin", "dashed" or "way" (the width of an arrow); for
-    words "quiet", "strong" or "boxed" (on paper, above what is behind).
+    words "quiet", "strong" or "boxed" (opaque).
 
     Args:
         x, y: the ends of the axes.
-        x_name, y_name: what they measure, in words.
+        x_name, y_name: their labels.
         x_ticks, y_ticks: the values that are marked: a list, or value -> words.
         height: in pixels; four fifths of it on a phone.
         log: "x", "y" or "xy" for logarithmic axes.
@@ -88,11 +88,11 @@ class Plot:
         return (value - low) / (high - low)
 
     def fx(self, x: float) -> float:
-        """Where `x` lies between the left (0) and the right end (1)."""
+        """Position of `x` between the left (0) and the right end (1)."""
         return self._part(x, self.x, "x" in self.log)
 
     def fy(self, y: float) -> float:
-        """Where `y` lies between the top (0) and the bottom (1)."""
+        """Position of `y` between the top (0) and the bottom (1)."""
         return 1 - self._part(y, self.y, "y" in self.log)
 
     def _at(self, x: float, y: float) -> str:
@@ -147,18 +147,18 @@ class Plot:
         self._html("i", f"area {look}{cut}", style, show, words)
 
     def dot(self, x: float, y: float, look: str = "ink", *, show: bool = True):
-        """A dot; with `look` "sel" the one to look at, "off" a hollow one."""
+        """A dot; with `look` "sel" highlighted, with "off" hollow."""
         self._html("i", f"dot {look}", self._at(x, y), show)
 
     def text(self, x, y, words: str, look: str = "", *, align="center", show=True):
-        """Words whose middle, or "left" or "right" end, stands at a point."""
+        """Words whose middle, or "left" or "right" end, is at a point."""
         drawn = subscripts(minus(words))
         self._html("span", f"words {align} {look}", self._at(x, y), show, *drawn)
 
     def names(
         self, x: float, ends: Sequence[tuple[float, str, str]], *, lead: float = 0.0
     ):
-        """What lines are called 线名: beside their ends, and never over another.
+        """Names of lines 线名, beside their ends and without overlap.
 
         Args:
             x: where the names begin.
@@ -190,8 +190,8 @@ class Plot:
         """An arrow along one axis, from the first point to the second.
 
         Raises:
-            FigureError: an arrow that is neither level nor upright; the plot stretches,
-                so nobody knows its angle. Go round a corner with a `line`.
+            FigureError: an arrow that is neither level nor upright: the plot stretches,
+                so its angle is unknown. Draw a corner with a `line`.
         """
         if x0 != x1 and y0 != y1:
             raise FigureError(f"arrow {x0, y0} to {x1, y1}: level or upright only")
@@ -202,7 +202,7 @@ class Plot:
         self._html("i", f"arrow {way} {look}", style, show and not none)
 
     def drag(self, *, x: tuple | None = None, y: tuple | None = None):
-        """Let the reader drag anywhere in the plot 拖动 to turn a dial.
+        """Turn a dial by a drag anywhere in the plot 拖动.
 
         Args:
             x, y: a dial's key and the place of each of its values on that axis:
@@ -213,7 +213,7 @@ class Plot:
     def grip(
         self, at: Point, *, x: tuple | None = None, y: tuple | None = None, look=""
     ):
-        """A knob at a point that can be dragged, as `drag` says."""
+        """A knob at a point, to be dragged; see `drag`."""
         way = "both" if x and y else "level" if x else "upright"
         attributes = self._targets(x, y) | {"style": self._at(*at)}
         self.above.append(h("i", cls=f"grip {way} {look}", **attributes))

@@ -1,7 +1,7 @@
-"""Draw every joint state of a figure and keep what differs between them.
+"""Record every joint state of a figure as differences.
 
-What differs is stored per element and attribute as a template, and the numbers in it
-as delta-coded series over the grid; nothing is lost. `static/explorer.js` reads it.
+A difference is stored per element and attribute as a template, and its numbers as
+delta-coded series over the grid, without loss. `static/explorer.js` reads it.
 """
 
 import itertools
@@ -64,7 +64,7 @@ def record(figure: Drawing, language: str) -> tuple[Element, list[Change]]:
 
 
 def idle(sizes: tuple[int, ...], changes: list[Change]) -> list[np.ndarray]:
-    """Where a dial does nothing 空转: for each, True in the states it cannot leave.
+    """Mask of the states in which a dial has no effect 空转, for each dial.
 
     Args:
         sizes: how many values each dial has.
@@ -97,7 +97,7 @@ class Stream:
             self.parts.append(_character(u))
 
     def series(self, values: np.ndarray) -> None:
-        """Append a series over the grid: its first value, then what follows it."""
+        """Append a series over the grid, delta-coded after its first value."""
         values = values.reshape(self.sizes)
         first = int(values.flat[0])
         values = values - first
@@ -134,7 +134,7 @@ def _character(digit: int) -> str:
 
 
 def encode(sizes: tuple[int, ...], changes: list[Change]) -> dict:
-    """Pack the changes into what the page's script reads.
+    """Changes in the format of the page's script.
 
     Args:
         sizes: how many values each dial has.

@@ -1,4 +1,4 @@
-"""The token strip 词元条: who wrote each token, its credit and its push."""
+"""The token strip 词元条: writer, credit and push of each token."""
 
 import base64
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def named(words: str | Words, language: str) -> str:
 
 @dataclass(frozen=True)
 class Strip:
-    """The tokens of one row, and what is known of each 词元条.
+    """The tokens of one row with their credit and push 词元条.
 
     Fill is credit (by its square root, so that a fifth is seen), a ring is trained, a
     hatch is trained with zero gradient, a bar is push. Strips that are shown together
@@ -30,13 +30,12 @@ class Strip:
     Args:
         words: one per token; blanks and line ends are shown as signs.
         mask: True where a token is learned from; all of them by default.
-        credit: such as advantages; what is not learned from has none.
+        credit: such as advantages; tokens that are not trained have none.
         push: such as minus the gradient of the loss on each log-probability.
-        who: "model", "prompt" or "env" per token; by default what is not learned from
-            is prompt before the first token that is, and environment after it.
+        who: "model", "prompt" or "env" per token; by default an untrained token is
+            prompt before the first trained one, and environment after it.
         captions: small words below each token; the credit by default.
-        label: what it is a strip of: a name that needs no translation, or words in
-            every language.
+        label: its title: a name without translation, or words in every language.
 
     Raises:
         FigureError: no words, lists of different lengths, an unknown writer.
@@ -89,7 +88,7 @@ class Strip:
 
     @property
     def dead(self) -> list[bool]:
-        """Which tokens are learned from and have no gradient."""
+        """Mask of the trained tokens without gradient."""
         pushes = self.push or [1.0] * len(self.words)
         return [live and not p for live, p in zip(self.mask, pushes, strict=True)]
 
@@ -193,7 +192,7 @@ class Strips:
         return [legend(*shown)] if self.keys else []
 
     def _numbered(self) -> bool:
-        """Whether credit stands below tokens: it is not the same for all of them."""
+        """Whether credit is printed below the tokens: it differs between them."""
         return any(
             len({c for c, live in zip(s.credit, s.mask, strict=True) if live}) > 1
             for s in self.strips
@@ -228,9 +227,9 @@ def show_strip(
 
     Args:
         strips: they share one scale of credit and one of push.
-        legend: say what fill, ring, hatch, bar and number mean.
-        title: what there is to see, above them.
-        numbers: what captions of your own are, for the legend.
+        legend: explain fill, ring, hatch, bar and number.
+        title: above them.
+        numbers: meaning of your own captions, for the legend.
 
     Raises:
         FigureError: no strip.

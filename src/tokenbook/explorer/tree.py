@@ -57,7 +57,7 @@ def subscripts(words: str) -> list[str | Element]:
 
 
 def minus(token: str) -> str:
-    """A token as it is drawn 词元的样子: a hyphen that is a sign becomes a minus.
+    """A token for display 词元的样子: a hyphen that is a sign becomes a minus.
 
     >>> minus("9-5"), minus("step-by-step")
     ('9−5', 'step-by-step')
@@ -83,7 +83,7 @@ def words_of(element: Element) -> str:
 def number(x: float, digits: int = 2, *, sign: bool = False) -> str:
     """A number in words 数字: a true minus sign, and none before a zero.
 
-    A tie goes away from zero, however the processor rounded before.
+    A tie is rounded away from zero, on every processor.
 
     Raises:
         FigureError: not a finite number.

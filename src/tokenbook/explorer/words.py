@@ -13,11 +13,11 @@ Words = tuple[str, ...]
 
 
 class FigureError(ValueError):
-    """A figure that cannot be shown; says which figure, and in which state."""
+    """A figure that cannot be shown; the message names it and its state."""
 
 
 def check(words: Words, where: str = "") -> None:
-    """Raise `FigureError` unless the words are there up to those of `SOURCE`.
+    """Raise `FigureError` unless every language up to `SOURCE` has words.
 
     A language that was added after a figure was drawn shows the source's words.
     """

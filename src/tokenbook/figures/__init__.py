@@ -2,9 +2,9 @@
 
 ``explore("gae")`` in a notebook cell shows ``figures/gae.py``: with dials on a live
 kernel, as a picture where there is none, and in the built book as a static page element
-that moves without a server. The machinery is the package `explorer`.
-``strip_of`` and ``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the
-course's style. Files whose name begins with an underscore are no figures.
+that works without a server. The machinery is the package `explorer`. ``strip_of`` and
+``show_strip`` draw tokens; ``canvas`` and ``show`` make a plot in the course's style.
+Files whose name begins with an underscore are no figures.
 """
 
 from tokenbook.explorer import FigureError, Strip, show_strip

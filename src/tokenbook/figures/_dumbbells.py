@@ -11,8 +11,8 @@ NAME, FOOT = 17, 6  # points of a row above its first seed, and below its last
 def name_rows(ax: Axes, names: list[str]) -> None:
     """Rows with a name each 行名, the first on top, at the heights n - 1, ..., 0.
 
-    A name stands in its row, above the data, so that these have the width of the
-    panel: ``canvas(left=0.25)`` has room for the panel's letter.
+    A name is in its row, above the data, so that these have the width of the panel:
+    ``canvas(left=0.25)`` has room for the panel's letter.
 
     Args:
         ax: the panel.
@@ -49,8 +49,8 @@ def dumbbells(
         ax: the panel.
         rows: for each name the values of all seeds, `[2, seeds]`: first and last. A
             seed that is NaN has no line, and the median is that of the others.
-        hues: a key of `COLORS` for a row whose colour says something else.
-        ends: what the two values are called: a pair above the panel says it, for which
+        hues: a key of `COLORS` for a row with another meaning.
+        ends: names of the two values, shown by a pair above the panel, for which
             ``canvas(top=0.47)`` has room under a title.
     """
     name_rows(ax, [*rows])
@@ -69,7 +69,7 @@ def dumbbells(
             # the first is larger, so that it is seen round the last
             ax.plot(start, at, "o", ms=4.6, mfc="white", color=color)
             ax.plot(end, at, "o", ms=3.4, color=color)
-        if many:  # of one, the filled dot says it
+        if many:  # of one seed, only the filled dot
             bar = y + foot - 4 / tall, y + head + 4 / tall
             ax.vlines(middle, *bar, color=COLORS["ink"], lw=2, zorder=1)
         ax.annotate(

@@ -6,7 +6,7 @@ from tokenbook.explorer import Figure, FigureError, load
 
 
 def figure_names() -> list[str]:
-    """The live figures there are: the files of this folder without an underscore."""
+    """Names of the live figures: the files of this folder without an underscore."""
     files = Path(__file__).parent.glob("[!_]*.py")
     return sorted(file.stem for file in files)
 

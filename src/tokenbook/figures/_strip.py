@@ -8,7 +8,7 @@ import torch
 from tokenbook.explorer import Strip, Words
 from tokencredit import Algorithm, Batch, policy_loss
 from tokencredit.algorithm import named
-from tokencredit.training import credit
+from tokencredit.training import assign_credit
 
 
 def strip_of(
@@ -23,37 +23,35 @@ def strip_of(
 ) -> Strip:
     """The tokens of row `i` with their credit and their push 一行的词元条.
 
-    Credit is the advantage: the batch's own, or what the row of ALGORITHMS makes of
-    its rewards. Push is minus the gradient of the row's loss on the log-probability of
-    each token, the whole batch taken together; a token that is trained and has none is
-    hatched.
+    Credit is the advantage: the batch's own, or that of the row of ALGORITHMS. Push is
+    minus the gradient of the row's loss on the log-probability of each token, the whole
+    batch taken together; a trained token without push is hatched.
 
     Args:
-        batch: what `rollout` returns, with its rewards.
+        batch: from `rollout`, with its rewards.
         i: which row of it.
         vocabulary: the word of each token number.
         algorithm: an entry of ALGORITHMS or its name.
         log_probs: of all tokens under the policy being trained, [B, T]; by default
-            those of the policy that sampled, as at the first step.
+            `old_log_probs`, as at the first step.
         label: a name above the strip, or words in every language; by default the
             algorithm's name.
-        more: what else `policy_loss` takes for this algorithm, such as `max_length`.
+        more: other arguments of `policy_loss` for this algorithm, such as `max_length`.
 
     Returns:
         a `Strip`; it shows itself, and `show_strip` shows several.
 
     Raises:
-        ValueError: a row that the batch does not have, or what a stage of the
-            algorithm needs and the batch has not.
+        ValueError: no such row, or a field that a stage of the algorithm needs.
     """
     if not 0 <= i < len(batch):
         raise ValueError(f"i must be a row, 0 to {len(batch) - 1}, got {i}")
     algorithm = named(algorithm)
     if batch.advantages is None:
-        batch = credit(replace(algorithm, keep=None), batch)
+        batch = assign_credit(replace(algorithm, keep=None), batch)
     leaf = batch.old_log_probs if log_probs is None else log_probs
     leaf = leaf.detach().double().requires_grad_()
-    loss = policy_loss(algorithm, leaf, **batch.given(), **more)
+    loss = policy_loss(algorithm, leaf, **batch.as_dict(), **more)
     (slope,) = torch.autograd.grad(loss, leaf)
     live = slice(0, int(batch.lengths()[i]))
     return Strip(

@@ -94,8 +94,8 @@ def canvas(
 ):
     """Make an empty figure 画布 of `rows` x `cols` panels in the course's style.
 
-    Panels stand side by side on a wide page and under each other on a phone, with
-    the same size of type. Margins are fixed, so that nothing shifts between states.
+    Panels are side by side on a wide page and under each other on a phone, with type of
+    the same size. Margins are fixed, so that nothing shifts between states.
 
     Args:
         rows, cols: the grid of panels.
@@ -142,7 +142,7 @@ def name_lines(ax: Axes, loc: str = "", ncols: int = 9) -> None:
 
     Args:
         ax: the panel.
-        loc: a free corner, as in ``ax.legend``; without one the names stand in a row
+        loc: a free corner, as in ``ax.legend``; without one the names are in a row
             above the panel, for which ``canvas(top=0.45)`` has room.
         ncols: names in a row.
     """
@@ -163,8 +163,8 @@ def name_lines(ax: Axes, loc: str = "", ncols: int = 9) -> None:
 def name_ends(ax: Axes, gap: float = 11.0) -> None:
     """Name the labelled lines of a panel at their right ends 线尾标名, top to bottom.
 
-    A name stands as near to the height of its end as `gap` allows, behind a piece of
-    its line. Call it when limits and scale are set; ``canvas(right=1.2)`` has room.
+    A name is as near to the height of its end as `gap` allows, after a piece of its
+    line. Call it after setting limits and scale; ``canvas(right=1.2)`` has room.
 
     Args:
         ax: the panel.
@@ -185,7 +185,7 @@ def name_ends(ax: Axes, gap: float = 11.0) -> None:
 
 
 def spread_out(wanted: np.ndarray, gap: float) -> list[float]:
-    """Places at least `gap` apart, least squares from where they were wanted (sorted).
+    """Places at least `gap` apart, nearest to the (sorted) targets by least squares.
 
     >>> [float(x) for x in spread_out(np.array([0.0, 1.0, 9.0]), 3)]
     [-1.0, 2.0, 9.0]
@@ -239,11 +239,11 @@ def unsign_zero(text: str) -> str:
 
 
 def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
-    """Drop what a page has no use for and rewrite every attribute, in place.
+    """Drop unused parts of an SVG tree and rewrite every attribute, in place.
 
     Comments, metadata, the inline ``<style>`` (it would restyle the whole page), the
-    white background and groups that only carry a name go; text keeps its size and
-    takes the page's font; colours of the palette become CSS variables.
+    white background and groups that only carry a name are removed; text keeps its size
+    and takes the page's font; colours of the palette become CSS variables.
     """
     for parent in list(tree.iter()):
         children = []
@@ -287,7 +287,7 @@ def _splice(parent: ElementTree.Element) -> None:
 
 
 def unique_ids(tree: ElementTree.Element, prefix: str) -> None:
-    """Keep only the ids that something points to, as ``prefix`` and a number."""
+    """Keep only referenced ids, renamed to ``prefix`` and a number."""
     text = ElementTree.tostring(tree, encoding="unicode")
     used, number = {}, count()
     for old in re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text):
@@ -366,8 +366,8 @@ def inline_svg(
     Args:
         svg: the text of an SVG file that matplotlib wrote.
         label: the description in the edition's language.
-        prefix: what ids begin with; another one for every plot of a page.
-        words: what words of the plot become in the edition's language.
+        prefix: of ids; another one for every plot of a page.
+        words: translations of the plot's words into the edition's language.
 
     Returns:
         ``<div class="fig" role="img" aria-label=...>`` with an ``<svg>`` per panel.

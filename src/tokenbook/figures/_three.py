@@ -7,7 +7,7 @@ import torch
 from tokenbook.explorer import Dial
 from tokencredit import token_log_probs
 
-KINDS = ("9-5+7=11✓", "9+5-7=7✗", "9-5-7=-3✓")  # right, gives up, a false claim
+KINDS = ("9-5+7=11✓", "9+5-7=7✗", "9-5-7=-3✓")  # right, stops, a false claim
 REWARDS = (1.0, 0.5, 0.0)
 RIGHT = Dial(
     "right",

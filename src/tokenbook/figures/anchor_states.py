@@ -1,6 +1,6 @@
-"""GiGPO (同一局面里比较): eight episodes that meet in the same situations.
+"""GiGPO (同一局面里比较): eight episodes with shared states.
 
-The episodes are those that chapter 13 samples; `[...]` of its output is a turn here.
+The episodes are those that chapter 13 samples; `[...]` in its output is a turn here.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene
 from tokenbook.languages.glossary import terms
 from tokencredit import group_relative
 
-EPISODES = (  # the answers of the calculator, and between them what the policy wrote
+EPISODES = (  # the calculator's answers, and between them the policy's tokens
     ("9-5-7=", "-3✗", "9+5+7=", "21✗", "$"),
     ("9+5+7=", "21✗", "$"),
     ("9-5-7=", "-3✗", "$"),

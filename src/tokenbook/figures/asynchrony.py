@@ -1,4 +1,4 @@
-"""Asynchrony (异步) as a timeline: samplers, trainer, and how stale data get."""
+"""Asynchrony (异步) as a timeline: samplers, trainer, and the age of data."""
 
 from functools import cache
 from itertools import pairwise
@@ -47,7 +47,7 @@ def timeline(limit, longest, swap):
 
     With a limit, responses are begun only if the update that will use them is at most
     so many versions ahead, and updates take them in the order of their beginning.
-    Without one, updates take what is finished first.
+    Without one, updates take responses in the order of their end.
 
     Args:
         limit: most versions that a response may be old when it is used.

@@ -15,7 +15,7 @@ GOOD = 0.6  # of `world`
 
 @cache
 def fitted(lam, fits):
-    """Values of all states after some fits (拟合几次), from a critic that says 0.
+    """Values of all states after some fits (拟合几次), from a critic of value 0.
 
     A fit takes labels A + V from the frozen values, and then their mean in every state.
 

@@ -1,4 +1,4 @@
-"""BAPO's bounds (自适应裁剪): what is counted decides where the search goes."""
+"""BAPO's bounds (自适应裁剪): the search under two measures of the share."""
 
 from functools import cache
 
@@ -29,7 +29,7 @@ RULES = ("BAPO", "BAPO, un-clipped")
 SHARES = [round(0.05 * k, 2) for k in range(2, 13)]
 SPREADS = [0.2, 0.5, 0.8]
 MOST = 51  # steps of the longer search
-ZOOMS = {  # ends of the axis of shares -> its ticks; the first that holds them all
+ZOOMS = {  # ends of the axis of shares -> its ticks; the first that fits is used
     (0.3, 0.7): [0.3, 0.4, 0.5, 0.6, 0.7],
     (0.2, 0.6): [0.2, 0.3, 0.4, 0.5, 0.6],
     (0, 0.55): [0, 0.1, 0.2, 0.3, 0.4],
@@ -38,7 +38,7 @@ ZOOMS = {  # ends of the axis of shares -> its ticks; the first that holds them 
 
 
 def dials_of(rule):
-    """What the entry of ALGORITHMS says: its target, ends and steps of its bounds."""
+    """Dials of the entry of ALGORITHMS: target, ends and steps of its bounds."""
     return ALGORITHMS[RULES[rule]].clip_rule.keywords
 
 
@@ -154,7 +154,7 @@ def draw(L, rule, positive, spread):
         "ink",
     )
     search.rule(y=target, look="dotted")
-    ends = (shares[stop], shares[-1])  # of the two lines, where the words stand
+    ends = (shares[stop], shares[-1])  # positions of the words at the two lines
     over = min((y - target for y in ends if y >= target), default=1)
     under = min((target - y for y in ends if y < target), default=1)
     words = L("目标 ", "target ") + number(target, 1)

@@ -1,4 +1,4 @@
-"""Where the gradient of a batch points (梯度噪声): cosines with the true gradient."""
+"""Direction of a batch's gradient (梯度噪声): cosines with the true gradient."""
 
 from functools import cache
 from itertools import product
@@ -29,7 +29,7 @@ STARTS = {  # state: chance of the first of its two options
         "✗9+5□": 0.6,
         "✗9-5□": 0.6,
     },
-    "rare": {  # it mostly begins with +, and gives up
+    "rare": {  # mostly begins with +, and stops
         "9□": 0.9,
         "9+5□": 0.45,
         "9-5□": 0.3,

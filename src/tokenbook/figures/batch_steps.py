@@ -85,7 +85,7 @@ def piece(cells):
 
 
 def listing(lines):
-    """Lines of code 代码, as high as there are lines."""
+    """A box with lines of code 代码."""
     return h(
         "div", *(h("p", text) for text in lines), cls="ex-listing", style="min-height:0"
     )
@@ -96,7 +96,7 @@ def draw(L, part, cards, size, epochs):
     update = "updates" if updates > 1 else "update"
     plot = Plot(x=(0, 12), y=(0, 7.2), axes=False, height=236)
     plot.area(0, 12, 5.3, 6.3, "solid whole", cells=updates)
-    plot.area(0, piece(updates), 5.05, 5.2, "sel")  # what the next bar cuts
+    plot.area(0, piece(updates), 5.05, 5.2, "sel")  # the part that the next bar cuts
     plot.text(
         0,
         6.8,

@@ -15,7 +15,7 @@ COUNT = len(RESPONSE)
 GAMMAS = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]
 PAID = ["end", "way"]  # at the end only, or for every true equation as well
 BASE, TOKENS, ARROW, FLOOR = 0.3, 0.0, -0.42, -2.05  # heights in the drawing
-TALL = 0.85  # how high a reward of 1 is drawn
+TALL = 0.85  # height of a reward of 1
 
 
 @cache

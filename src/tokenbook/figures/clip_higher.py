@@ -1,4 +1,4 @@
-"""Clip-higher (上侧放宽): how a token climbs, batch by batch, under two bounds."""
+"""Clip-higher (上侧放宽): one token, batch by batch, under two bounds."""
 
 import math
 from functools import cache

@@ -1,4 +1,4 @@
-"""A cluster (集群) as a loop: who computes what of a response, and hands it over."""
+"""A cluster (集群) as a loop: the machines, and the data sent between them."""
 
 from tokenbook.explorer import (
     Dial,
@@ -34,15 +34,15 @@ def moved(place):
     """Bytes of an iteration 一次迭代的数据量 that leave a place.
 
     Args:
-        place: WRITE hands over ids and log-probs, JUDGE a reward per response; WAIT
-            hands over all of it to the trainer, TRAIN and SYNC the weights.
+        place: WRITE sends ids and log-probs, JUDGE a reward per response; WAIT sends
+            all of it to the trainer, TRAIN and SYNC the weights.
     """
     written, judged = 2 * NUMBER * RESPONSES * TOKENS, NUMBER * RESPONSES
     return (written, judged, written + judged, HALF * WEIGHTS, HALF * WEIGHTS)[place]
 
 
 def size(amount):
-    """Bytes in words.
+    """Bytes as text.
 
     >>> size(65_536_000), size(14e9)
     ('66 MB', '14 GB')
@@ -76,7 +76,7 @@ def path(L, place):
 
 
 def gapped(cells, gap):
-    """Cells of the first tokens and of the last, with one between for the rest."""
+    """Cells of the first and the last tokens, and one for the rest."""
     return [*cells[:FIRST], gap, *cells[FIRST:]]
 
 
@@ -88,7 +88,7 @@ def written(p):
 
 
 def chances(probs, known, hot, far):
-    """A cell per probability: amber if it is handed over now, grey before it is known.
+    """A cell per probability: amber if it is sent now, grey before it is known.
 
     The one that the other engine contradicts has a ring, if `far`.
     """

@@ -1,4 +1,4 @@
-"""Dynamic sampling (动态采样): zero-variance groups, and what a mixed one costs."""
+"""Dynamic sampling (动态采样): zero-variance groups, and the cost of a mixed one."""
 
 from functools import cache
 
@@ -54,7 +54,7 @@ def draws(sample):
 
 @cache
 def batch(q, size, sample):
-    """How many are correct in each group, and which groups the filter keeps."""
+    """Number of correct responses in each group, and the groups that are kept."""
     right = draws(sample)[:, :size] < q
     groups = torch.arange(GROUPS).repeat_interleave(size)
     kept = dynamic_sampling(right.double().flatten(), groups)[::size]

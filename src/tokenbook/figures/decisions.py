@@ -23,12 +23,12 @@ from tokencredit.world.text import encode
 PROMPT = "9□5□7=11?"
 RESPONSE = "9+5+7=21✗9-5+7=11✓$"  # the first of the eight of chapter 0
 SHOWN = 5  # bars
-CLEAR = 0.05  # nats; below it there is nothing to decide
+CLEAR = 0.05  # nats; below it the token is no decision
 
 
 @cache
 def distributions():
-    """What the stored warm start says before each token of the response (概率分布).
+    """Distributions of the stored warm start before each token (概率分布).
 
     Returns:
         probabilities, one row per token of the response; the log-probability of the

@@ -1,4 +1,4 @@
-"""Difficulty bias (难度偏差): by how much the std of a group multiplies a prompt."""
+"""Difficulty bias (难度偏差): factor of a group's std on its prompt."""
 
 import math
 from functools import cache

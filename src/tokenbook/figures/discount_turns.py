@@ -10,13 +10,13 @@ from tokencredit import discounted_return, turn_gae
 
 GAMMAS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 1.0]
 TOOL = [0, 1, 3, 10, 30, 100]  # tokens of the calculator's first output
-TURNS = ("9+5+7=", "9−5+7=", "$")  # what the policy writes
+TURNS = ("9+5+7=", "9−5+7=", "$")  # the policy's tokens
 SECOND = 3  # tokens of the calculator's second output
 CLOCKS = ("action", "every", "turn")
 
 
 def pieces(tool):
-    """Lengths of what the policy and the calculator write in turn (作者交替)."""
+    """Lengths of the policy's and the calculator's texts, in turn (作者交替)."""
     first, second, last = map(len, TURNS)
     return [(first, True), (tool, False), (second, True), (SECOND, False), (last, True)]
 
@@ -29,8 +29,8 @@ def clocks(tool):
         tool: tokens of the calculator's first output.
 
     Returns:
-        one list per clock, over the action tokens: how many action tokens, tokens of
-        any kind, and turns are still to come.
+        one list per clock, over the action tokens: numbers of action tokens, of all
+        tokens, and of turns to the end.
     """
     who = [own for count, own in pieces(tool) for _ in range(count)]
     turn = [k for k, words in enumerate(TURNS) for _ in words]

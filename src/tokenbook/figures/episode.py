@@ -79,7 +79,7 @@ def episode(env, play):
         play: which episode of the group, from 1.
 
     Returns:
-        the frames of `env.frames()`, each with what its action came to ("said"), the
+        the frames of `env.frames()`, each with the effect of its action ("said"), the
         running return ("total"), and at the end whether the episode "terminated", was
         "truncated" and was "won".
     """
@@ -123,7 +123,7 @@ def player(frame):
 
 
 def went(earlier, frame):
-    """The direction in which the player moved, None if not at all."""
+    """The direction of the player's move, None if there was none."""
     (r, c), (row, column) = player(earlier), player(frame)
     return next((n for n, d in MOVES.items() if d == (row - r, column - c)), None)
 
@@ -224,7 +224,7 @@ def draw_board(L, plot, frames, step, shown):
     plot.arrow(x, y, *end, look, show=shown and frame["did"] in MOVES)
 
 
-KEYS = {  # what the signs on a board are
+KEYS = {  # meanings of the signs on a board
     "Bandit": [],
     "FrozenLake": [
         ("●  智能体", "●  the agent"),
@@ -243,7 +243,7 @@ KEYS = {  # what the signs on a board are
 
 
 def draw_keys(L, plot, env):
-    """Beside the board: its signs, and what the arrow says."""
+    """The key beside the board: its signs, and the arrow."""
     keys = KEYS[env]
     for k in range(4):
         words = L(keys[k]) if keys else ""
@@ -259,7 +259,7 @@ def draw_keys(L, plot, env):
 
 
 def draw_arms(L, plot, frame, shown):
-    """Bandit: two arms, what each can pay, and what the chosen one paid."""
+    """Bandit: two arms, their possible payoffs, and the actual one."""
     said = frame["picture"].split() if shown else ["phoenix", "dragon"]
     names = [word.strip("[]") for word in said[:2]]
     chances = {
@@ -308,7 +308,7 @@ def draw_shop(L, plot, frame, shown):
 
 
 def act(L, frame):
-    """One action in a few signs: what was meant, and what came of it."""
+    """One action in a few signs: the intended move and the actual one."""
     did, said = frame["did"], frame["said"]
     if not frame["valid"]:
         return "“" + re.search("'(.*)'", said)[1] + "”" + L(" 读不懂", " unreadable")
@@ -322,7 +322,7 @@ def turns(L, frames, step, worth, largest):
     found, last = [], frames[step]
     over = last["terminated"] or last["truncated"]
     rest = L("不再需要", "not needed") if over else "\u00a0"
-    idle = "" if over else "–"  # still to come
+    idle = "" if over else "–"  # future turns
     for turn in range(1, TURNS + 1):
         mine = [frame for frame in frames[1 : step + 1] if frame["turn"] == turn]
         words = "   ".join(act(L, frame) for frame in mine)
@@ -380,7 +380,7 @@ def draw(L, env, play, level, step):
         state = L("轮数用完", "cut off")
     elif frame["terminated"]:
         state = L("成功", "won") if frame["won"] else L("失败", "lost")
-        if env == "Bandit":  # what counts is the choice, whatever it paid
+        if env == "Bandit":  # success is the choice, not the payoff
             state = L("选龙，成功", "dragon ✓")
             if not frame["won"]:
                 state = L("选凤凰，失败", "phoenix ✗")

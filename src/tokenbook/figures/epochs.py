@@ -1,4 +1,4 @@
-"""How often a batch is used (一批用几遍): stored runs on signs, seven ways."""
+"""Reuse of a batch (一批用几遍): stored runs on signs with seven settings."""
 
 from functools import cache
 
@@ -41,7 +41,7 @@ def ends(arm, column):
     return curves(arm, column)[:, -LAST:].mean(1)
 
 
-BOARDS = (  # which runs a board shows, and what they are called
+BOARDS = (  # the runs of a board, and their names
     (
         (0, ("小步，用一遍", "small steps, one pass")),
         (1, ("小步，用四遍", "small steps, four passes")),

@@ -1,7 +1,7 @@
-"""A map of what came after (后来的方法): methods on the arrows that they change.
+"""A map of later methods (后来的方法), on the arrows that they change.
 
-What an algorithm of ALGORITHMS changes is computed: its line of parents, and the fields
-in which it differs from the parent. Methods without a row are told by hand.
+The changes of an algorithm of ALGORITHMS are computed: its line of parents, and the
+fields in which it differs from the parent. Methods without a row are described by hand.
 """
 
 from dataclasses import dataclass, fields
@@ -37,12 +37,12 @@ class Method:
 
     Args:
         name: on its card; the key of its row, if `row` is true.
-        stage: what the arrow that it changes leads to.
-        says: what it changes, in a sentence.
+        stage: the end of the arrow that it changes.
+        says: its change, in a sentence.
         ships: in how many of the sixteen libraries of the survey it was found.
-        code: what it changes in code; empty for a row, whose changes are computed.
+        code: its change in code; empty for a row, whose changes are computed.
         parents: the rows that it starts from; empty for a row.
-        also: what the other arrows lead to, if a recipe changes several.
+        also: ends of the other arrows, if a recipe changes several.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Method:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """All that its arrows lead to 它改的箭头."""
+        """The ends of its arrows 它改的箭头."""
         return (self.stage, *self.also)
 
 
@@ -207,14 +207,14 @@ def value_text(value: object) -> str:
 
 
 def acts(algorithm: Algorithm, name: str) -> bool:
-    """Whether a field does anything: without KL or critic some of them rest."""
+    """Whether a field has an effect; without KL or critic some have none."""
     if name in ("kl_estimator", "kl_in"):
         return bool(algorithm.kl_coef)
     return algorithm.critic or name not in ("value_coef", "value_clip")
 
 
 def differences(algorithm: Algorithm) -> list[str]:
-    """What a row changes of its parent 与上一代的不同, as lines of code."""
+    """Differences of a row from its parent 与上一代的不同, as lines of code."""
     parent = ALGORITHMS[algorithm.parent]
     return [
         f"{name} = {value_text(getattr(algorithm, name))}"
@@ -238,7 +238,7 @@ def code_of(method: Method) -> list[str]:
 
 
 def line_of(method: Method) -> list[str]:
-    """From the first row to the method."""
+    """Rows from the first one to the method."""
     if method.code:
         return [*method.parents, method.name]
     return ancestors(method.name)

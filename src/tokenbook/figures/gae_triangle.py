@@ -31,7 +31,7 @@ def td_errors(reward):
 
 
 def weights(lam):
-    """Weight (权重) of looking 1, 2, 3 steps ahead; the last takes what is left."""
+    """Weights (权重) of the 1-, 2- and 3-step estimates; the last takes the rest."""
     return [1 - lam, (1 - lam) * lam, lam**2]
 
 

@@ -1,4 +1,4 @@
-"""Gates (门控): how hard one token is pushed under four losses, side by side."""
+"""Gates (门控): the push on one token under four losses, side by side."""
 
 import math
 from functools import cache
@@ -80,7 +80,7 @@ def root(push):
 
 
 def panel(L, method, now, chance, found):
-    """One gate: both signs, where it is shut, the token, its push as an arrow."""
+    """One gate: both signs, the closed part, the token, its push as an arrow."""
     last = min(1 / chance, RIGHT)
     plot = Plot(
         x=(LEFT, RIGHT),

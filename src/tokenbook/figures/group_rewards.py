@@ -45,12 +45,12 @@ def advantages(rewards, scale):
 
 
 def pull(scores):
-    """Mean size of the advantages (拉力): how strongly this question pulls."""
+    """Mean size of the advantages (拉力) of a question."""
     return sum(abs(score) for score in scores) / len(scores)
 
 
 def group(right):
-    """A group with so many right responses."""
+    """A group with a given number of right responses."""
     return (1.0,) * right + (0.0,) * (SIZE - right)
 
 

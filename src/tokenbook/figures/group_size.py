@@ -81,7 +81,7 @@ def mean_noise(rule, size, right, level):
 
 @cache
 def cloud(rule, size, right, level):
-    """Where the estimates fall (落点): centre and ellipse in the plane of the logits.
+    """Distribution of the estimates (落点): centre and ellipse in the plane of logits.
 
     The plane holds all gradients, since logits have one direction without effect. Its
     first axis points along the true gradient, whose length is the unit.

@@ -1,4 +1,4 @@
-"""One response, one score (一条回答，一个分数): how four algorithms share it out."""
+"""One response, one score (一条回答，一个分数): its credit by four algorithms."""
 
 from functools import cache, partial
 
@@ -31,7 +31,7 @@ RESPONSES = ("9+5+7=21✗9+5-7=7✗9-5+7=13✗", "9+5+7=21✗9+5-7=7✗9-5+7=11�
 COUNT = len(RESPONSES[1])
 SLIP = 24  # the digit in which the two responses differ
 VALUES = [0.45] * 2 + [0.42] * 2 + [0.3] * 5 + [0.28]  # V before each token: try one
-VALUES += [0.52] + [0.45] * 2 + [0.38] * 4 + [0.34]  # it goes on: try two
+VALUES += [0.52] + [0.45] * 2 + [0.38] * 4 + [0.34]  # the second try
 VALUES += [0.58, 0.8, 0.8] + [0.93] * 3 + [0.95]  # and on: try three
 LAST = ([0.05], [0.97])  # V before the last mark, after the slip and without it
 MOVES = {1: 0.1, 3: 0.16, 9: 0.42, 10: -0.08, 12: 0.2, 17: 0.36, 18: 0.3, 20: 0.12}
@@ -42,7 +42,7 @@ LARGEST = (1.0, 0.4, 2.5, 2.5)  # credit and push that fill a row, by algorithm
 
 
 def push(loss, ratio, gaps, advantages):
-    """What the gradient adds to each log-probability (推力)."""
+    """Push of the gradient on each log-probability (推力)."""
     old, every = torch.full_like(gaps, -3.0), torch.ones_like(gaps, dtype=torch.bool)
     log_probs = (old + gaps).requires_grad_()
     each = loss(log_probs, ratio(log_probs, old, every), advantages)
@@ -156,7 +156,7 @@ def draw(L, right, others, drift):
 
 
 def moral(L, right, others, numbers):
-    """What to look at in this state, in one sentence."""
+    """The message of this state, in one sentence."""
     (alike, tokens), (_, whole) = numbers[2:]
     clipped = any(abs(p) < 1e-9 for p in tokens)  # some, for all are dealt with first
     if not alike[0]:

@@ -1,4 +1,4 @@
-"""How far a token surrogate holds (替代目标): T tokens, all of which must be right."""
+"""Range of a token surrogate (替代目标): T tokens, all of which must be right."""
 
 import math
 
@@ -20,7 +20,7 @@ def factors(T, rho):
         rho: ratio (重要性采样比率) of a right token, the same at each place.
 
     Returns:
-        the true factor, and what the surrogate (替代目标) says.
+        the true factor, and that of the surrogate (替代目标).
     """
     return rho**T, 1 + T * (rho - 1)
 

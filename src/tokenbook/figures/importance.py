@@ -1,4 +1,4 @@
-"""Importance sampling (重要性采样) between two walkers: weights and what they cost."""
+"""Importance sampling (重要性采样) between two walkers: weights and their variance."""
 
 import math
 from functools import cache

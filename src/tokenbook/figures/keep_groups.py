@@ -45,14 +45,14 @@ def batch(chance, spread):
 
 @functools.cache
 def kept_groups(chance, spread, p):
-    """Which groups the filter keeps, and which have any signal, one bool per group."""
+    """Masks of the groups that the filter keeps, and of those with any signal."""
     rewards = batch(chance, spread)
     filters = (top_variance(rewards, IDS, keep=p), dynamic_sampling(rewards, IDS))
     return [kept.view(GROUPS, SIZE)[:, 0].tolist() for kept in filters]
 
 
 def signal_kept(rewards, kept, scale):
-    """Share of the squared advantages (留下的信号) that the kept responses hold.
+    """Share of the squared advantages (留下的信号) in the kept responses.
 
     Args:
         rewards: one for each response.

@@ -1,4 +1,4 @@
-"""Memory of one card (每张卡的显存): networks, their parts, and who shares them."""
+"""Memory of one card (每张卡的显存): networks, their parts, and sharding."""
 
 from tokenbook.explorer import (
     Dial,
@@ -87,7 +87,7 @@ def amount(value):
 
 
 def card_of(L, held):
-    """What one card must hold, network after network, and the room it has."""
+    """Memory on one card by network, and the free room."""
     total = sum(map(sum, held))
     scale = ROOM
     while scale < total:
@@ -111,7 +111,7 @@ def card_of(L, held):
     spot = (
         ROOM + 0.05 * scale,
         -0.04,
-    )  # where little is too much; else the bar says it
+    )  # if too little is left to see in the bar
     plot.text(*spot, words, "down strong", align="left", show=bool(words))
     plot.text(-0.26 * scale, -0.04, L("合计", "sum"), "strong", align="left")
     look = "down strong" if over else "strong"

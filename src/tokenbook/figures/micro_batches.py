@@ -1,4 +1,4 @@
-"""Micro-batches (微批): cut eight responses anywhere; who counts decides weights."""
+"""Micro-batches (微批): eight responses, any cuts; the divisor decides the weights."""
 
 from functools import cache
 from itertools import pairwise
@@ -22,10 +22,10 @@ from tokenbook.explorer import (
 from tokencredit import aggregate_loss
 
 LENGTHS = (10, 36, 10, 19, 10, 9, 10, 10)  # a group of signs
-PLACES = range(1, len(LENGTHS))  # where it can be cut: behind so many responses
+PLACES = range(1, len(LENGTHS))  # possible cuts, by the number of responses before them
 RANKS = 2  # devices, whose gradients are averaged
-OWN, STEP, FORGOTTEN = range(3)  # what a micro-batch divides by
-TOP, UNDER = 3.4, -0.65  # of the axis; what lies below the bars
+OWN, STEP, FORGOTTEN = range(3)  # divisors of a micro-batch
+TOP, UNDER = 3.4, -0.65  # of the axis; height below the bars
 
 
 def parts(cuts):

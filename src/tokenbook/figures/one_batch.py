@@ -1,9 +1,9 @@
 """One batch under every algorithm (一批回答，各种算法): which cells each one changes.
 
-Eight stored responses, two prompts of four. The figure makes a `Batch` of them and asks
-the package for credit and loss, station by station. What it stores beside the texts is
-measured: the critic's values, and log-probabilities before the update and after each
-of four updates by GRPO. ``python -m tokenbook.lab.records`` makes the record again.
+Eight stored responses, two prompts of four. The figure makes a `Batch` of them and
+computes credit and loss with the package, station by station. The stored data are texts
+and measurements: the critic's values, and log-probabilities before the update and after
+each of four updates by GRPO. ``python -m tokenbook.lab.records`` recomputes them.
 """
 
 import json
@@ -36,7 +36,7 @@ from tokenbook.figures import family
 from tokenbook.figures._thread import STAGES
 from tokenbook.languages.glossary import terms
 from tokencredit import ALGORITHMS, Algorithm, Batch, aggregate_loss, policy_loss
-from tokencredit.training import credit
+from tokencredit.training import assign_credit
 
 RECORD = json.loads(
     (Path(__file__).parent / "static" / "one_batch.json").read_text("utf-8")
@@ -52,11 +52,11 @@ FILLED = (0, 1, 4, 2, 3, 5, 6, 7)  # the order in which rows become right
 LARGEST = 2.0  # credit that fills a cell
 LONGEST = 3.0  # push that fills a bar
 SEEN = 0.05  # a smaller change of a push or a credit is none
-ARROWS = {  # what changes with a field, as an arrow of the thread; KL: see `arrows`
+ARROWS = {  # arrow of the thread that a field belongs to; KL: see `arrows`
     "length_penalty": "reward",
     "keep": "credit",
     "refill": "tokens",
-    "credit": "credit",
+    "credit_level": "credit",
     "advantage": "credit",
     "whiten": "credit",
     "value_coef": "gradient",
@@ -139,7 +139,7 @@ SAYS = {
 
 
 class Cells(NamedTuple):
-    """What an algorithm does with a response: one entry per token."""
+    """Credit and push of a response under an algorithm, one entry per token."""
 
     credit: list[float]
     push: list[float]
@@ -149,7 +149,7 @@ class Cells(NamedTuple):
 
 @cache
 def responses(right: int) -> list[dict]:
-    """The rows of the batch when so many of them are right, as the record has them."""
+    """The recorded rows of the batch with a given number of right ones."""
     correct = FILLED[:right]
     return [
         RECORD[place // EACH]["right" if place in correct else "wrong"][place % EACH]
@@ -168,7 +168,7 @@ def padded(lists) -> torch.Tensor:
 
 @cache
 def batch(right: int) -> Batch:
-    """The eight rows as the trainer has them 这一批; tokens hold the row's number."""
+    """The eight rows as a `Batch` 这一批; tokens hold the row's number."""
     rows = responses(right)
     mask = padded([[1] * len(one["old"]) for one in rows]) > 0
     rewards = torch.zeros(mask.shape, dtype=torch.float64)
@@ -191,7 +191,7 @@ def batch(right: int) -> Batch:
 
 
 def mean_weight(rows: Batch, how: str) -> float:
-    """What a token's loss is multiplied by on average under a rule of aggregation."""
+    """Mean factor on a token's loss under a rule of aggregation."""
     each = torch.zeros_like(rows.old_log_probs, requires_grad=True)
     norm = rows.max_length if how == "seq-mean-token-sum-norm" else None
     aggregate_loss(each, rows.mask, how, max_length=norm).backward()
@@ -215,7 +215,7 @@ def cells(name: str, right: int, updates: int) -> list[Cells]:
         for each response its cells; a response that is filtered out has zeros.
     """
     algorithm = ALGORITHMS[name]
-    learned = credit(algorithm, batch(right))
+    learned = assign_credit(algorithm, batch(right))
     lengths = [len(one["old"]) for one in responses(right)]
     found = [Cells([0.0] * n, [0.0] * n, [False] * n, False) for n in lengths]
     if not len(learned):
@@ -236,7 +236,7 @@ def pushes(algorithm: Algorithm, learned: Batch, now: torch.Tensor) -> torch.Ten
     """Minus the gradient on every log-probability, in units of the mean weight."""
     leaf = now.clone().requires_grad_()
     loss = policy_loss(
-        algorithm, leaf, entropies=torch.zeros_like(leaf), **learned.given()
+        algorithm, leaf, entropies=torch.zeros_like(leaf), **learned.as_dict()
     )
     (slope,) = torch.autograd.grad(loss, leaf)
     return -slope / mean_weight(learned, algorithm.aggregation)
@@ -293,7 +293,7 @@ def arrows(name: str) -> list[str]:
 
 
 def says(L, name: str) -> str:
-    """What a station changes, in one sentence; of a new one, its fields."""
+    """The change of a station in one sentence; for a new one, its fields."""
     if name in SAYS:
         return L(*SAYS[name])
     named = changes(name)
@@ -301,7 +301,7 @@ def says(L, name: str) -> str:
 
 
 def station(name: str, chosen: str):
-    """A station, and those that are written as a change of it and not on the trunk."""
+    """A station, and its descendants that are not on the trunk."""
     line = family.ancestors(chosen)
     card_ = card(
         name,
@@ -319,7 +319,7 @@ def station(name: str, chosen: str):
 
 
 def metro(chosen: str):
-    """The map: the trunk from left to right, under each station what left there."""
+    """The map: the trunk from left to right, branches under their stations."""
     stops = []
     for name in TRUNK:
         stop = station(name, chosen)
@@ -329,7 +329,7 @@ def metro(chosen: str):
 
 
 def changed(new: Cells, old: Cells) -> list[bool]:
-    """Which tokens of a response another algorithm treats otherwise 变了的格子."""
+    """Mask of tokens that another algorithm treats differently 变了的格子."""
     return [
         new.kept != old.kept or abs(c - d) >= SEEN or abs(p - q) >= SEEN
         for c, d, p, q in zip(new.credit, old.credit, new.push, old.push, strict=True)
@@ -365,7 +365,7 @@ def drawn(place: int, one: dict, new: Cells, old: Cells | None):
 
 @cache
 def longest(place: int) -> int:
-    """How many tokens a row may have: right or wrong."""
+    """Most tokens of a row, right or wrong."""
     pair = (RECORD[place // EACH][name][place % EACH] for name in ("right", "wrong"))
     return max(len(one["text"]) for one in pair)
 

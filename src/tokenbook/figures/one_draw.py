@@ -1,4 +1,4 @@
-"""One sampled response (一次采样): what a step does to it and to the others."""
+"""One sampled response (一次采样): effects of a step on it and on the others."""
 
 from functools import cache
 
@@ -23,7 +23,7 @@ from tokenbook.languages.glossary import terms
 SHARE = 0.3  # of right responses
 BASELINES = [round(0.05 * i, 2) for i in range(61)]  # 0 ... 3
 LEVELS = [0, 1, 2]
-SMALL = 5e-4  # what the eye cannot see
+SMALL = 5e-4  # smaller changes are invisible
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What eats the share of the positive tokens (正词元的份额): length, mean, clip."""
+"""The share of the positive tokens (正词元的份额): length, mean, clip."""
 
 import math
 from functools import cache
@@ -7,14 +7,14 @@ from statistics import NormalDist
 from tokenbook.explorer import Dial, Figure, Plot, Preset, number, scene, tile
 
 RIGHT = [0.1, 0.3, 0.5, 0.9]  # fraction of correct responses
-LONGER = [1, 2, 4]  # how much longer an incorrect one is
-SPREADS = [0.0, 0.1, 0.3, 0.6]  # std of log rho: how stale the data are
+LONGER = [1, 2, 4]  # length of an incorrect one over that of a correct one
+SPREADS = [0.0, 0.1, 0.3, 0.6]  # std of log rho: staleness of the data
 LOW, HIGH = 0.8, 1.2
 
 
 @cache
 def kept(spread):
-    """What the clip leaves (裁剪留下的): shares of the weight of + and of - tokens.
+    """Weight left by the clip (裁剪留下的): shares of + and of - tokens.
 
     log rho is normal with mean -spread^2 / 2, so that the mean of rho is 1; a positive
     token above HIGH and a negative one below LOW lose their gradient.

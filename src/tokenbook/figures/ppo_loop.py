@@ -1,8 +1,8 @@
 """One iteration of PPO (一次迭代): four responses, judged once, used in four steps.
 
-The batch is sampled by warm start 0, the values are said by a critic that was fitted to
-25600 of its responses (`fit`, `say` of `lab.token_values`), and `record` takes the four
-steps.
+The batch is sampled by warm start 0, the values are those of a critic that was fitted
+to 25600 of its responses (`fit`, `say` of `lab.token_values`), and `record` takes the
+four steps.
 """
 
 from dataclasses import replace
@@ -33,10 +33,10 @@ from tokencredit import (
     rollout,
     token_log_ratio,
 )
-from tokencredit.training import read
+from tokencredit.training import forward
 from tokencredit.world.rollout import texts
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.starts import warm_start
-from tokencredit.world.verdict import on_last_token
 
 WORDS = ("9-5+7=11✓$", "9+5-7=7✗$", "9+5+7=21✗$", "9-5-7=-3✗$")
 NEXT = ("9-5-7=-3✗$", "9-5+7=11✓$", "9+5-7=7✗$", "9-5+7=11✓$")  # sampled afterwards
@@ -57,7 +57,7 @@ FARTHEST = 0.65  # from 1: a ratio whose bar is full
 RATE = 2e-4  # of Adam
 NONE = "\u00a0"  # keeps the place of a number
 
-# What `record` gives, in per cent: the probabilities of the batch, the ratios of the
+# Result of `record`, in per cent: the probabilities of the batch, the ratios of the
 # mini-batch at each step, and the probabilities of the next batch under its policy.
 OLD = (
     "100 54 100 48 100 100 99 100 100 100",
@@ -135,7 +135,7 @@ def record():
     seen = []
     for part in PARTS:
         now = batch.select(torch.tensor(part))
-        log_probs = read(policy, now)[0]
+        log_probs = forward(policy, now)[0]
         log_ratio = token_log_ratio(log_probs, now.old_log_probs, now.mask)
         seen.append(rows(log_ratio.detach().exp(), now.mask))
         each = ppo_clip_loss(log_probs, log_ratio, now.advantages)
@@ -157,7 +157,7 @@ def ratios(update):
 
 @cache
 def silent(update):
-    """Which tokens of the mini-batch have no gradient at a step, by response."""
+    """Mask of the mini-batch's tokens without gradient at a step, by response."""
     found = {}
     for k, rho in ratios(update).items():
         log_ratio = torch.tensor(rho).log().requires_grad_()
@@ -196,7 +196,7 @@ def path(L, step, update):
 
 
 def cells(k, step, update):
-    """The tokens of a response, and what is known of each at this step."""
+    """The tokens of a response, with the known numbers at this step."""
     words, credits = WORDS[k], judged()[1]
     fills = [
         shade(a, max(abs(b) for line in credits for b in line)) for a in credits[k]

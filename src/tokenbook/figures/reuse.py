@@ -22,10 +22,10 @@ from tokenbook.explorer import (
 )
 from tokenbook.languages.glossary import terms
 from tokencredit import ALGORITHMS, ppo_clip_loss, rollout, score, token_log_ratio
-from tokencredit.training import credit, objective, read
+from tokencredit.training import assign_credit, forward, objective
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
-from tokencredit.world.verdict import on_last_token
 
 ROWS = (10, 12, 28)  # three responses of the batch
 PROMPTS = ("9□1□6=4?", "9□1□6=4?", "9□4□2=3?")
@@ -37,7 +37,7 @@ END = 2.2  # of the axis of ratios
 PASSES = 8
 LOSSES = ("min", "clip", "none")
 
-# What `record` gives: the ratio in hundredths, per objective and response a line per
+# Result of `record`: the ratio in hundredths, per objective and response a line per
 # pass. 32 prompts with 8 responses, PPO, 2 mini-batches, Adam at 5e-4, warm start 0.
 RECORD = {
     "min": (
@@ -153,7 +153,7 @@ LOSS = {"min": ppo_clip_loss, "clip": clip_alone, "none": by_ratio}
 
 
 def record(name, passes):
-    """Use one batch of the warm start so many times; the ratios after each pass.
+    """The ratios after each of several passes over one batch of the warm start.
 
     Args:
         name: of LOSS.
@@ -169,17 +169,17 @@ def record(name, passes):
     scores = score(batch, world, prompts, world.reward)
     algorithm = replace(ALGORITHMS["PPO"], loss=LOSS[name])
     rewards = on_last_token(scores, batch.mask)
-    batch = credit(algorithm, replace(batch, rewards=rewards, last_values=None))
+    batch = assign_credit(algorithm, replace(batch, rewards=rewards, last_values=None))
     adam = torch.optim.Adam(policy.parameters(), lr=5e-4)
     seen = []
     for _ in range(passes):
         for part in batch.shuffled(generator).split(128):
             adam.zero_grad()
-            objective(algorithm, part, read(policy, part)).backward()
+            objective(algorithm, part, forward(policy, part)).backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
             adam.step()
         with torch.no_grad():
-            now = read(policy, batch)[0]
+            now = forward(policy, batch)[0]
         ratio = token_log_ratio(now, batch.old_log_probs, batch.mask).exp()
         seen.append([ratio[i, batch.mask[i]].tolist() for i in ROWS])
     return seen
@@ -187,7 +187,7 @@ def record(name, passes):
 
 @cache
 def ratios(name, passed):
-    """The recorded ratios of the three responses after so many passes."""
+    """The recorded ratios of the three responses after a number of passes."""
     if not passed:
         return [[1.0] * len(words) for words in WORDS]
     lines = [block.strip().split("\n")[passed - 1] for block in RECORD[name]]
@@ -207,7 +207,7 @@ def slopes(name, passed):
 
 
 def track(L, k, passed, loss):
-    """Where the tokens of a response stand (现在的位置), and the walls of its sign.
+    """Ratios of a response's tokens (现在的位置), and the bounds for its sign.
 
     The displacement from 1 is that of the followed token, the arrow its next push.
     """

@@ -1,11 +1,11 @@
-"""A reward hack (奖励黑客) that can be read: what is paid, and what is wanted.
+"""A reward hack (奖励黑客) that can be read: the reward, and the goal.
 
 The stored runs train the five warm starts of `signs` with GRPO and a learning rate of
-1e-3, 17 iterations of 32 prompts with 8 responses each; `RUNS` names what is paid and
-the coefficient of a KL penalty (k3 in the loss) against the warm start. They are the
-runs of the experiment `hacks`, here with every iteration by itself. Responses are those
-of seed 0, before the iterations in MOMENTS, always with the same random numbers.
-``python -m tokenbook.lab.records`` makes the record again.
+1e-3, 17 iterations of 32 prompts with 8 responses each; `RUNS` names the reward and the
+coefficient of a KL penalty (k3 in the loss) against the warm start. They are the runs
+of the experiment `hacks`, here with every iteration by itself. Responses are those of
+seed 0, before the iterations in MOMENTS, always with the same random numbers. ``python
+-m tokenbook.lab.records`` recomputes them.
 """
 
 import json
@@ -28,7 +28,7 @@ from tokenbook.explorer import (
     stack,
     tile,
 )
-from tokencredit.world.tasks.signs import VERDICTS, tries
+from tokencredit.world.tasks.signs import REWARD_FNS, tries
 
 RUNS = (("mark", 0.0), ("mark", 0.04), ("mark", 0.2), ("outcome", 0.0))
 SEEDS = range(5)
@@ -75,7 +75,7 @@ def draw(L, run, moment):
     rows, rights = [], []
     for prompt, text in responses(run, moment):
         found = tries(prompt, text)
-        right = VERDICTS["outcome"](prompt, text)
+        right = REWARD_FNS["outcome"](prompt, text)
         rights.append(bool(right))
         chips = []
         for k in range(TRIES):
@@ -92,7 +92,7 @@ def draw(L, run, moment):
             row(
                 prompt,
                 chips,
-                L("得 ", "paid ") + number(VERDICTS[paid](prompt, text), 0),
+                L("得 ", "paid ") + number(REWARD_FNS[paid](prompt, text), 0),
                 end_sub=L("对", "right") if right else L("错", "wrong"),
                 look="heads tries",
             )

@@ -1,4 +1,4 @@
-"""What one token learns (得分函数): R grad log pi on each token of a real response."""
+"""The score function (得分函数): R grad log pi on each token of a real response."""
 
 from functools import cache
 
@@ -35,7 +35,7 @@ TALLEST = 1.15  # of the probability axis
 
 @cache
 def logits():
-    """What the warm start said before each token of the response, ``[T, V]``."""
+    """Logits of the warm start before each token of the response, ``[T, V]``."""
     vocabulary = task("signs").vocabulary
     ids = torch.tensor([encode(PROMPT + RESPONSE, vocabulary)])
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Token ratios (词元比率) and the sequence ratio (序列比率): who is clipped."""
+"""Token ratios (词元比率) and the sequence ratio (序列比率) under a clip."""
 
 from functools import cache
 
@@ -26,10 +26,10 @@ from tokencredit import (
 RESPONSE = "9-5+7=11✓$"
 QUIET = [0.06, -0.04, 0.02, -0.06, 0.05, 0.03, -0.03, 0.04, -0.02, 0.01]
 COUNT = len(QUIET)
-PLACES = [1, 3, 8, 5, 0, 6, 2, 4]  # where the odd tokens stand: the two signs first
+PLACES = [1, 3, 8, 5, 0, 6, 2, 4]  # places of the odd tokens: the two signs first
 GAPS = [round(0.5 * i, 1) for i in range(-8, 4)]  # -4 ... 1.5 nats
 RANGES = [3e-4, 0.03, 0.2]  # below 1; above it a third more, as in the paper
-LARGEST = 5.0  # the most that CISPO lets a token weigh
+LARGEST = 5.0  # CISPO's bound on a token's weight
 
 
 def token_gaps(gap, odd):
@@ -54,7 +54,7 @@ def above(clip):
 
 @cache
 def weights(gap, odd, advantage, clip):
-    """What multiplies A grad log pi at each token (权重), under three losses.
+    """Factor on A grad log pi at each token (权重), under three losses.
 
     Args:
         gap, odd: as in `token_gaps`.

@@ -1,4 +1,4 @@
-"""The shift by one (错开一位): which token a logit speaks of, and two ways to err."""
+"""The shift by one (错开一位): the token that a logit predicts, and two mistakes."""
 
 from functools import cache
 
@@ -28,7 +28,7 @@ PAIRINGS = ("right", "same", "late")
 
 @cache
 def scored(pairing):
-    """Which token each column scores, with what log-probability, and what counts.
+    """The token that each column scores, its log-probability, and the mask.
 
     Args:
         pairing: "right"; "same", logits against the token that was just read; "late",

@@ -1,4 +1,4 @@
-"""Why dividing by the length moves it (除以长度为什么会推动长度): a stopping model."""
+"""Division by the length (除以长度为什么会推动长度): a stopping model."""
 
 from functools import cache
 
@@ -23,7 +23,7 @@ TOP = 0.45  # of the axis, the same for both rules
 
 @cache
 def parts(mean, rule, sign):
-    """What each length adds to the expected push (各长度的贡献) on stopping.
+    """Contribution of each length (各长度的贡献) to the expected push on stopping.
 
     Chance of a response of n tokens, times its advantage, its weight and its score
     1 - n h; the weights are equal or go as 1 / n, and their mean is 1.
@@ -43,7 +43,7 @@ def parts(mean, rule, sign):
 
 
 def seesaw(L, sooner, later, total, sign):
-    """Two pans: what makes it stop sooner and what makes it go on; one fixed scale."""
+    """Two pans on one scale: the push to stop sooner and the push to go on."""
     plot = Plot(x=(0, 10), y=(0, 10), axes=False, height=190)
     tilt = 2.2 * total / (sooner + later)
     plot.fill([(4.6, 0.6), (5.4, 0.6), (5, 3.5)], "old")

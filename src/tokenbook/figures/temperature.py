@@ -1,4 +1,4 @@
-"""Sampling temperature and top-p (采样温度): what is sampled, entropy, first ratio."""
+"""Sampling temperature and top-p (采样温度): samples, entropy, first ratio."""
 
 from functools import cache
 
@@ -66,7 +66,7 @@ def sampler(place, tau, top_p):
 
 
 def nats(p):
-    """Entropy (熵) of a distribution that may hold zeros."""
+    """Entropy (熵) of a distribution with possible zeros."""
     return entropy(p.log()).item()
 
 

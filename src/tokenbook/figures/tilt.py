@@ -17,7 +17,7 @@ from tokenbook.explorer import (
     tile,
 )
 
-KINDS = (  # of responses: name, pay, whether it is what people want
+KINDS = (  # of responses: name, pay, whether people want it
     (("做对", "correct"), 1.0, True),
     (("一半", "half"), 0.5, False),
     (("做错", "wrong"), 0.0, False),
@@ -37,7 +37,7 @@ def tilted(beta, rare, pay):
     Args:
         beta: coefficient of the KL.
         rare: share of the hole under the reference.
-        pay: what the hole is paid.
+        pay: reward of the hole.
 
     Returns:
         shares of the reference, of the optimum, and the KL between them.
@@ -50,7 +50,7 @@ def tilted(beta, rare, pay):
 
 
 def worth(shares, pay):
-    """What a policy is paid on average, and its share of correct responses."""
+    """Mean reward of a policy, and its share of correct responses."""
     paid = [pay for _, pay, _ in KINDS] + [pay]
     return sum(p * r for p, r in zip(shares, paid, strict=True)), shares[0]
 

@@ -1,4 +1,4 @@
-"""Two responses, three rules (两条回答，三种规则): what one token weighs in each."""
+"""Two responses, three rules (两条回答，三种规则): the weight of one token in each."""
 
 from functools import cache
 

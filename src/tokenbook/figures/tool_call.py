@@ -1,4 +1,4 @@
-"""A real tool call (工具调用) in a chat template: who wrote it, what is trained."""
+"""A real tool call (工具调用) in a chat template: writers, and the mask."""
 
 from functools import cache
 
@@ -37,7 +37,7 @@ RULES = ("sampled", "shifted", "part", "all")
 
 @cache
 def masks(rule):
-    """What is sampled, and what a rule trains (训练哪些), per piece.
+    """Sampled pieces, and those that a rule trains (训练哪些).
 
     Args:
         rule: "sampled"; "shifted", the mask of the inputs used for the targets;

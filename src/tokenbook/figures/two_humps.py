@@ -1,4 +1,4 @@
-"""Two humps (两座峰): reverse and forward KL differ in who draws the samples."""
+"""Two humps (两座峰): reverse and forward KL differ in the sampler."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ from tokenbook.languages.glossary import terms
 PLACES = torch.arange(41, dtype=torch.float64)
 CENTRES = [4, 7, 10, 13, 16, 20, 25, 30, 35]
 WIDTHS = [2, 4, 8, 12]
-POLICY, REFERENCE = 0, 1  # who draws the samples
+POLICY, REFERENCE = 0, 1  # the sampler
 
 
 def hump(centre, width):

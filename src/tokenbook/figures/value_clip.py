@@ -38,7 +38,7 @@ def loss_and_slope(value, target, clip):
 
 
 def dead_zone(target, clip):
-    """Where the gradient is 0: between the clip edge and its mirror image in G.
+    """Interval of zero gradient: from the clip edge to its mirror image in G.
 
     Args:
         target: the return, relative to the recorded prediction.

@@ -11,7 +11,7 @@ from tokenbook.lab.token_values import (
 
 PLACES = (1, 3, 4)  # of RESPONSES: three of ten tokens each
 COUNTS = (0, 2560, 25600)
-BARS, HEIGHT = 3.1, 1.5  # where the bars of V stand, and how tall a V of 1 is
+BARS, HEIGHT = 3.1, 1.5  # baseline of the bars of V, and the height of V = 1
 
 
 def draw(L, answer, trained):

@@ -1,4 +1,4 @@
-"""Homework: make students' notebooks from chapters, grade a class, see how it did.
+"""Homework: make students' notebooks from chapters, grade a class, report.
 
 python -m tokenbook homework make 5 --lang zh --out DIR
 python -m tokenbook homework make all --lang en --out DIR --start 2026-09-07

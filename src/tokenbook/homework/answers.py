@@ -1,4 +1,4 @@
-"""Wrong and right answers to every exercise, graded: do the checks tell them apart?
+"""Grade wrong and right answers to every exercise, to test the checks.
 
 One YAML file per chapter, named like its notebook: under each exercise ``wrong`` and
 ``right``, each a description and the whole answer, or edits of the published one as
@@ -29,12 +29,12 @@ VARIED = Path(variants.__file__).read_text("utf-8")
 
 
 class AnswersError(NotebookError):
-    """A file of answers that cannot be read; the message says where."""
+    """A file of answers that cannot be read; the message names the place."""
 
 
 @dataclass
 class Answer:
-    """One answer: what is odd about it, and its cell."""
+    """One answer: its description and its cell."""
 
     exercise: str
     name: str
@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass
 class Tried:
-    """One exercise: answers that were graded, and those that came out wrong."""
+    """One exercise: the graded answers, and those with an unexpected result."""
 
     chapter: str
     exercise: Exercise
@@ -56,7 +56,7 @@ class Tried:
 
 
 def read_answers(path: Path, homework: Homework) -> list[Answer]:
-    """The stored answers to a homework; none where there is no file.
+    """The stored answers to a homework; none without a file.
 
     Raises:
         AnswersError: naming file, exercise and description.
@@ -121,7 +121,7 @@ def varied(homework: Homework, exercise: Exercise) -> Iterator[Answer]:
 
 
 def results(homework: Homework, exercise: Exercise) -> tuple[list, bool]:
-    """What the published answer gives to its checks, and whether they call it."""
+    """Results of the published answer in its checks, and whether they call it."""
     seen, functions = [], False
 
     def watched(function):
@@ -158,7 +158,7 @@ def results(homework: Homework, exercise: Exercise) -> tuple[list, bool]:
 def grade_answers(
     answers: list[Answer], notebook: dict, homework: Homework, sandbox: Sandbox
 ) -> Result:
-    """The result of a solved notebook with these answers in place of its own."""
+    """The result of a solved notebook with these answers instead of its own."""
     notebook = copy.deepcopy(notebook)
     given = {answer.exercise: answer.source for answer in answers}
     for cell in notebook["cells"]:
@@ -172,7 +172,7 @@ def grade_answers(
 
 
 def lost(answer: Answer, result: Result) -> str:
-    """Which checks of its exercise an answer did not pass, and why."""
+    """The checks of its exercise that an answer failed, with reasons."""
     failed = [o for o in result.outcomes[answer.exercise] if not o.passed]
     return "; ".join(f"{outcome.check.id}: {outcome.report}" for outcome in failed)
 

@@ -1,4 +1,4 @@
-"""What the actions of the command line do; see `homework`."""
+"""The actions of the command line; see `homework`."""
 
 import argparse
 import contextlib
@@ -30,11 +30,11 @@ from tokenbook.homework.words import SPOKEN
 from tokenbook.languages import pick
 from tokenbook.languages.pages import NotebookError, language_of, read_notebook
 
-NAMES = 20  # of a cut export that are said
+NAMES = 20  # names of a cut export in the message
 
 
 def run(action: str, args: argparse.Namespace) -> int:
-    """Do it; what is wrong with the command is one sentence and exit status 2."""
+    """Run one action. A user error prints one sentence and returns 2."""
     try:
         return ACTIONS[action](args)
     except (NotebookError, OSError) as error:
@@ -111,7 +111,7 @@ def verify_all(args: argparse.Namespace) -> int:
 
 
 def tried_answers(chapters: list, hidden: list, folder: Path) -> int:
-    """Print how stored answers fare, exercise by exercise; the number of faults."""
+    """Print the results of stored answers by exercise; return the number of faults."""
     from tokenbook.homework.answers import table
 
     faults = 0
@@ -166,9 +166,9 @@ def grade(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def handed_in(given: Path, out: Path):
-    """Yield a folder of what a class handed in, the submissions, and nobody's files.
+    """Yield the folder of a class, its submissions, and files without an owner.
 
-    `out` is where results go: if it lies among the submissions, it is none of them.
+    `out` is the folder of results; inside the submissions it is skipped.
     """
     if not given.exists():
         raise NotebookError(f"no folder and no zip {given}")
@@ -185,7 +185,7 @@ def handed_in(given: Path, out: Path):
 
 
 def opened_export(given: Path, folder: Path) -> None:
-    """Unpack what an LMS exported; an export that was cut short is refused whole."""
+    """Unpack an LMS's export; a truncated export is an error."""
     try:
         refused = unpack(given, folder, CLASS)
     except NotebookError as error:
@@ -203,7 +203,7 @@ def opened_export(given: Path, folder: Path) -> None:
 
 
 def graded(homework: Homework, found: list, hidden: list, args) -> tuple:
-    """Everybody's data in order, and what this system leaves open."""
+    """The students' data in order, and the limits that this system cannot enforce."""
     from tokenbook.homework.pool import (
         grade_all,  # torch, which `make` and `report` do not need
     )
@@ -256,7 +256,7 @@ def report(args: argparse.Namespace) -> int:
 
 
 def gradebook(args: argparse.Namespace) -> int:
-    """Fill a platform's export; 1 where somebody is in one of the two lists only."""
+    """Fill a platform's export; return 1 if a student is in one list only."""
     rows = results_of(args.results)
     files, missing = fill(rows, args.results, args.export, args.column)
     for line in missing:

@@ -1,11 +1,11 @@
 """Values as JSON between the grader and a student's process; never pickle.
 
-Floats travel as hexadecimal text and tensors as their bytes with dtype and shape, so
-that NaN, infinities and every last bit survive. What arrives has a plain type: a
+Floats are sent as hexadecimal text and tensors as their bytes with dtype and shape, so
+that NaN, infinities and every last bit survive. Received values have plain types: a
 mapping is a dict, a named tuple a tuple, a generator, a view or a deque a list, a
 subclass of Tensor a Tensor. So an object that compares equal to everything is refused
-or arrives as its bare content. The module imports nothing of the package, because the
-student's process loads it without having the package.
+or reduced to its content. The module imports nothing of the package, because the
+student's process loads it without the package.
 """
 
 import base64
@@ -148,7 +148,7 @@ def decode(data, leaf=lambda tensor: tensor):
 
 
 def content(data: dict, size: int) -> bytearray:
-    """The bytes of a tensor, refused unless they are as many as its shape says."""
+    """The bytes of a tensor; an error unless their number fits the shape."""
     raw = bytearray(base64.b64decode(data["data"], validate=True))
     if any(type(n) is not int or n < 0 for n in data["shape"]):
         raise ValueError(f"shape {data['shape']}")

@@ -1,4 +1,4 @@
-"""Marks into a gradebook: what Canvas or Moodle exported, with the marks filled in.
+"""Gradebooks of Canvas and Moodle, with the marks filled in.
 
 Canvas imports its own export: ``Student``, ``ID``, ``SIS Login ID``, ``Section`` and
 the columns of assignments. Moodle imports its offline grading worksheet, matched by
@@ -27,13 +27,13 @@ def fill(
     """Write the gradebook with marks, and for Moodle the zip of feedback files.
 
     Args:
-        rows: the students' data, as ``results.jsonl`` has them.
+        rows: the students' data, from ``results.jsonl``.
         results: the folder that grade wrote; files are written into it.
-        export: what the platform exported.
-        column: of Canvas, words that only this assignment's heading has.
+        export: the platform's file.
+        column: of Canvas, words that occur only in this assignment's heading.
 
     Returns:
-        The files written, and everybody who is in one of the two lists only.
+        The files written, and the students in only one of the two lists.
 
     Raises:
         NotebookError: an export of neither platform, or not exactly one column.
@@ -117,7 +117,7 @@ def feedback_files(
 
 
 def told(marks: list[dict], lang: str) -> str:
-    """Return what a student reads of the marks by hand, if there are any."""
+    """Return the text on marks by hand for a student, if there are any."""
     if not marks:
         return ""
     points = number(sum(mark["points"] for mark in marks))

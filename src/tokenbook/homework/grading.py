@@ -1,4 +1,4 @@
-"""Grade a submission: whatever was handed in, the class goes on.
+"""Grade a submission; no submission stops the grading of the class.
 
 A student's cells run in their own process (``sandbox.py``). The chapter's original
 checks run here, each in a fresh copy of the chapter's setup, with a stand-in for every
@@ -42,16 +42,16 @@ from tokenbook.languages.pages import NotebookError, as_dict, read_notebook
 SECONDS = 10.0  # of waiting for a student, per exercise and per cell
 WHOLE = 6  # times that: of waiting for one submission
 SPARE = 2  # times that: for cells that answer nothing
-SLOW = 0.1  # times that: what such a cell still gets when those are used up
+SLOW = 0.1  # times that: least time of a cell after the budget is spent
 RESTARTS = 100  # processes that one submission may use up
 SOURCE_LIMIT = 2**20  # characters of code in one submission
 LOST = {"timeout", "over", "died", "lost", "forged", "MemoryError", "SystemExit"}
-STUBS = {"", *WORDS["stub"].values()}  # what the line of an untouched answer says
+STUBS = {"", *WORDS["stub"].values()}  # marks an untouched answer
 
 
 @dataclass
 class Outcome:
-    """One check of one student: passed, or what went wrong."""
+    """One check of one student: passed, or its error."""
 
     check: Check
     passed: bool
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass
 class Result:
-    """Everything about one student; `open` is what this system cannot close."""
+    """The result of one student; `open` lists the limits that are not enforced."""
 
     student: str
     id: str = ""
@@ -88,7 +88,7 @@ class Result:
 def pick(
     submission: Submission, homework: Homework, space: Path, result: Result
 ) -> dict | None:
-    """The submission's notebook: the one that answers most, then the latest."""
+    """The submission's notebook: that with most answers, then the latest."""
     paths = candidates(submission.paths, space, result.flags)
     readable, problems = [], []
     for path in paths:
@@ -132,9 +132,9 @@ def language(notebook: dict) -> str:
 
 
 def answer_cells(notebook: dict, homework: Homework) -> dict[str, list[int]]:
-    """Cells that answer each exercise: by first line, metadata, or what they define.
+    """Cells that answer each exercise: by first line, metadata, or defined names.
 
-    A check into which an answer was written is one, too.
+    A check cell that holds an answer counts, too.
     """
     found: dict[str, list[int]] = {}
     names = {name: e.id for e in homework.exercises for name in e.names}
@@ -165,7 +165,7 @@ def originals(homework: Homework) -> set[str]:
 
 @functools.lru_cache(4096)
 def plain(source: str) -> str:
-    """Python without what only a notebook understands; line numbers stay.
+    """Python without notebook syntax; line numbers stay.
 
     >>> plain("%%time\\nfiles = !ls\\nlen?\\nx = 1")
     '\\nfiles = []\\n\\nx = 1'
@@ -178,7 +178,7 @@ def plain(source: str) -> str:
 
 
 def written_in(source: str) -> list[str]:
-    """What a cell defines; where it is no Python, what it seems to."""
+    """Names that a cell defines; guessed if it is no valid Python."""
     source = plain(source)
     if tree(source):
         return defined(source)
@@ -193,19 +193,19 @@ def answered(notebook: dict, homework: Homework) -> set[str]:
 
 
 def done_in(source: str) -> list[str]:
-    """What a cell defines, functions that only raise NotImplementedError left out."""
+    """Names that a cell defines, without those that only raise NotImplementedError."""
     module = tree(plain(source))
     found = [] if module else written_in(source)
     for node in module.body if module else []:
         if not_implemented(node):
-            break  # what follows is not reached
+            break  # the rest is not reached
         if not is_stub(node):
             found += defined_by(node)
     return found
 
 
 def is_stub(node: ast.AST) -> bool:
-    """Whether a function raises NotImplementedError whatever it is given."""
+    """Whether a function only raises NotImplementedError."""
     for step in getattr(node, "body", []) if defined_by(node) else []:
         if not_implemented(step):
             return True
@@ -279,7 +279,7 @@ class Run:
 
     @contextlib.contextmanager
     def within(self, seconds: float) -> Iterator[list[float]]:
-        """Wait for the student at most so long; what it took goes into the list."""
+        """Wait for the student at most so long; append the time to the list."""
         student, took = self.student, []
         student.left = min(seconds, self.whole)
         before = student.waited
@@ -328,8 +328,7 @@ class Run:
     def outcomes(self) -> dict[str, list[Outcome]]:
         """Run the original checks of every exercise.
 
-        Those that are held back come last, so that no later message of the student's
-        can tell what they asked.
+        Hidden ones come last, so that no later message of the student can reveal them.
         """
         found: dict[str, dict[str, Outcome]] = {}
         for hidden in (False, True):
@@ -344,7 +343,7 @@ class Run:
         }
 
     def check(self, exercise: Exercise, check: Check) -> Outcome:
-        """Run one check, within what is left of the exercise's time."""
+        """Run one check, within the remaining time of the exercise."""
         if exercise.id in self.lost:
             return Outcome(check, False, self.lost[exercise.id])
         self.models.none, took = False, [0.0]
@@ -399,7 +398,7 @@ KNOWN_TYPES |= {"complex", "object", "type", "generator", "Tensor"}
 def run_check(
     check: Check, homework: Homework, student: Student, models: Models
 ) -> None:
-    """Run one check here, with stand-ins; raises what fails."""
+    """Run one check here, with stand-ins; its error is raised."""
     namespace = {"__name__": "__check__"}
     dtype = torch.get_default_dtype()
     state = torch.get_rng_state(), random.getstate()
@@ -409,7 +408,7 @@ def run_check(
             for source in homework.setup:
                 execute(source, "<setup>", namespace)
             for name in homework.names:
-                namespace.pop(name, None)  # what the student has to write
+                namespace.pop(name, None)  # names that the student has to define
             models.read(namespace)
             namespace |= stand_ins(homework, student, models)
             torch.manual_seed(0)
@@ -426,7 +425,7 @@ def execute(source: str, name: str, namespace: dict) -> None:
 
 
 def stand_ins(homework: Homework, student: Student, models: Models) -> dict:
-    """What the checks see of the student: functions as stand-ins, values as values."""
+    """Names for the checks: the student's functions as stand-ins, values as values."""
     kinds = student.ask("kinds", names=homework.names).get("kinds")
     kinds = kinds if isinstance(kinds, dict) else {}
     made = {}
@@ -508,7 +507,7 @@ def skipped_cells(notebook, homework, answers, result) -> set[int]:
 
 
 def note_answer(result, exercise, written, run, where) -> None:
-    """Say more than the check could: why a name is missing, whose answer it is."""
+    """Add to a check's message why a name is missing, or whose an answer is."""
     outcomes = result.outcomes[exercise.id]
     broken = next((run.errors[name] for name in where if name in run.errors), None)
     for outcome in outcomes:
@@ -529,7 +528,7 @@ def note_answer(result, exercise, written, run, where) -> None:
 
 
 def note_misplaced(notebook: dict, homework: Homework, result: Result) -> None:
-    """Say where an answer stands that was not run: in text, or inside a class."""
+    """Note an answer that was not run because it is in text or inside a class."""
     done = answered(notebook, homework)
     for exercise in homework.exercises:
         missing = set(exercise.names) - done
@@ -574,9 +573,9 @@ def failed(submission: Submission, homework: Homework, error: Exception) -> Resu
 def grade_student(
     submission: Submission, homework: Homework, sandbox: Sandbox, lang: str = ""
 ) -> Result:
-    """One student's result, whatever was handed in.
+    """One student's result, for any submission.
 
-    Without `lang` it speaks the notebook's language; where there is no notebook, none.
+    Without `lang` its language is the notebook's, or none without a notebook.
     """
     result = blank(submission, homework)
     result.lang = lang
@@ -605,7 +604,7 @@ def notebook_of(submission: Submission, homework: Homework) -> dict | None:
 
 
 def answers_of(submission: Submission, homework: Homework) -> dict[str, str]:
-    """A student's code for each exercise; nothing of what cannot be read."""
+    """A student's code for each exercise; unreadable files are skipped."""
     notebook = notebook_of(submission, homework)
     cells = notebook["cells"] if notebook else []
     places = answer_cells(notebook, homework) if notebook else {}
@@ -619,7 +618,7 @@ def answers_of(submission: Submission, homework: Homework) -> dict[str, str]:
 def opened(
     homework: Homework, hidden: list, seconds: float, folder: Path | str
 ) -> Iterator[Sandbox]:
-    """A sandbox in `folder` that has what the homework's setup imports."""
+    """A sandbox in `folder` with the imports of the homework's setup."""
     modules = {name for source in homework.setup for name in imported(plain(source))}
     with Sandbox(seconds, sorted(modules - {*PACKAGES}), hidden, folder) as sandbox:
         yield sandbox

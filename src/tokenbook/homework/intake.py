@@ -1,8 +1,8 @@
-"""Submissions as they come: a folder or a zip, named by hand, by Canvas or by Moodle.
+"""Submissions: a folder or a zip, named by hand, by Canvas or by Moodle.
 
 Canvas exports flat files ``NAME_[LATE_]ID_FILE_name.ipynb``, Moodle folders
-``Name_ID_assignsubmission_file`` or flat files that begin so. What is unpacked is
-bounded, and nothing in a zip says where on this machine it is written.
+``Name_ID_assignsubmission_file`` or flat files that begin so. The unpacked size is
+bounded, and no path in a zip can leave the target folder.
 """
 
 import contextlib
@@ -31,10 +31,10 @@ MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_.*)?"
 
 @dataclass
 class Submission:
-    """What one student handed in: files and folders, and what is odd about them.
+    """The submission of one student: files and folders, and their flags.
 
-    `student` is its name in every result, unlike any other in the class; `person` is
-    the name as people say it, which two students may share.
+    `student` is the unique name in all results; `person` is the displayed name, which
+    two students may share.
     """
 
     student: str
@@ -45,7 +45,7 @@ class Submission:
 
 
 def submissions(folder: Path, out: Path) -> tuple[list[Submission], list[Path]]:
-    """The students of a class in order, and the loose files that belong to nobody."""
+    """The students of a class in order, and the files without an owner."""
     found, ignored = {}, []
     collect(folder, out.resolve(), found, ignored)
     students = [found[name] for name in sorted(found)]
@@ -59,8 +59,8 @@ def submissions(folder: Path, out: Path) -> tuple[list[Submission], list[Path]]:
 def collect(folder: Path, out: Path, found: dict, ignored: list) -> None:
     """Add the students of one folder; sections and wrappers are gone through.
 
-    A section is a folder of at least two exported students: one file whose name only
-    looks exported does not make a student of what another student called it.
+    A section is a folder of at least two exported students: so one file with an
+    exported-looking name does not create a student.
     """
     entries = visible(folder, out)
     loose = Counter(e.stem if e.is_file() else e.name for e in entries)
@@ -102,7 +102,7 @@ def is_notebook(name: str) -> bool:
 
 
 def visible(folder: Path, out: Path) -> list[Path]:
-    """A folder's entries that may be somebody's work."""
+    """A folder's entries that may be submissions."""
     return [
         entry
         for entry in sorted(folder.iterdir())
@@ -111,7 +111,7 @@ def visible(folder: Path, out: Path) -> list[Path]:
 
 
 def lms(name: str) -> re.Match | None:
-    """What a name says that Canvas or Moodle gave.
+    """The parts of a file name from Canvas or Moodle.
 
     >>> lms("doejane_LATE_12_345_hw.ipynb").groupdict()
     {'name': 'doejane', 'late': '_LATE', 'id': '12'}
@@ -132,7 +132,7 @@ def exported_in(folder: Path) -> set[tuple[str, str]]:
 
 
 def is_wrapper(entry: Path) -> bool:
-    """Whether a lone folder holds the class, and not one student's work."""
+    """Whether a lone folder is the class rather than one student's work."""
     if entry.is_symlink() or not entry.is_dir() or lms(entry.name):
         return False
     inside = visible(entry, Path())
@@ -174,9 +174,9 @@ def candidates(paths: list[Path], space: Path, flags: set[str]) -> list[Path]:
 
 
 def unpack(archive: Path, into: Path, limit: int) -> set[str]:
-    """Write a zip's notebooks and zips below a folder; the flags of what is odd.
+    """Write a zip's notebooks and zips below a folder; return the flags.
 
-    Other files come out empty, a damaged notebook too; one that is too large is cut
+    Other files are written empty, a damaged notebook too; one that is too large is cut
     after its limit; a link becomes a link to nothing; ``..`` and absolute paths are
     left out.
 
@@ -256,7 +256,7 @@ def content(source: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def name_of(member: zipfile.ZipInfo) -> str:
-    """A member's path; old Windows zips hold Chinese in a code page they do not name.
+    """A member's path; old Windows zips use a Chinese code page without naming it.
 
     >>> old = zipfile.ZipInfo("张三/作业.ipynb".encode("gbk").decode("cp437"))
     >>> name_of(old)

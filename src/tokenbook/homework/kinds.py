@@ -1,9 +1,9 @@
-"""A student's value in the kind of the published answer's, so that checks see values.
+"""Convert a student's value to the type of the published answer's.
 
 A check compares what the task asks for, ``got == [0.5, 1.0]``; a student may return a
-tuple, an array, a tensor, fractions or a generator that say the same. ``fit`` makes of
-it what the published solution returns for the same arguments. It changes types alone:
-a number, a length or a shape that is wrong stays wrong.
+tuple, an array, a tensor, fractions or a generator that say the same. ``fit`` converts
+it to the type that the published solution returns for the same arguments. Only types
+change: a wrong number, length or shape stays wrong.
 """
 
 import random
@@ -20,7 +20,7 @@ NUMBERS = (Number, numpy.generic)
 
 
 def fit(value, model):
-    """Return the value in the kind of the model, as it is where it has no such kind.
+    """Return the value in the type of the model, unchanged if that is impossible.
 
     >>> fit((1, Fraction(1, 2)), [1.0, 0.5]), fit(torch.tensor([2.0]), 7)
     ([1.0, 0.5], 2)
@@ -51,7 +51,7 @@ def fitted(value, model):
 def as_number(value, kind: type):
     """One number as bool, int or float, unless that would change it."""
     if isinstance(value, (torch.Tensor, numpy.ndarray)):
-        value = value.item()  # raises where there are several
+        value = value.item()  # raises if there are several
     if not isinstance(value, NUMBERS):
         return value
     if kind is float:
@@ -118,12 +118,12 @@ class Models:
         return fit(value, self.names.get(name))
 
     def fit_result(self, name: str, arguments, value):
-        """What a student's function of that name returned for encoded arguments."""
+        """Result of a student's function of that name for encoded arguments."""
         state = torch.get_rng_state(), random.getstate(), numpy.random.get_state()
         try:
             args, kwargs = exchange.decode(arguments)
             model = self.names[name](*args, **kwargs)
-        except Exception:  # the task lets this call fail: nothing to be like
+        except Exception:  # the published answer fails here, too: no type to convert to
             return value
         finally:
             torch.set_rng_state(state[0])

@@ -1,4 +1,4 @@
-"""One HTML page about a class: how it did, what was hard, where to look."""
+"""The HTML report on a class: results, hard checks, flags."""
 
 from collections import Counter, defaultdict
 from html import escape
@@ -86,7 +86,7 @@ def cell(value) -> str:
 
 
 def distribution(totals: list[float], points: float, say: dict) -> tuple:
-    """How many students have how many points, from the most down."""
+    """Number of students by points, from the most down."""
     width = points / BINS or 1
     found = Counter(min(int(total / width), BINS - 1) for total in totals)
     most = max(found.values())
@@ -101,7 +101,7 @@ def distribution(totals: list[float], points: float, say: dict) -> tuple:
 
 
 def exercises(rows: list[dict], say: dict) -> tuple:
-    """Per exercise: the mean share of its points, who has all and who nothing."""
+    """Per exercise: the mean share of its points, students with all and with none."""
     table = []
     for of_all in zip(*(row["exercises"] for row in rows), strict=True):
         points = of_all[0]["points"]
@@ -115,7 +115,7 @@ def exercises(rows: list[dict], say: dict) -> tuple:
 
 
 def commonest(rows: list[dict], say: dict, lang: str) -> tuple:
-    """The checks that most answers failed, with what was said most often."""
+    """The checks with most failures, each with its commonest message."""
     said = defaultdict(Counter)
     for row in rows:
         for exercise in row["exercises"]:
@@ -131,7 +131,7 @@ def commonest(rows: list[dict], say: dict, lang: str) -> tuple:
 
 
 def flags(rows: list[dict], say: dict) -> tuple:
-    """Who has which flag."""
+    """The students of each flag."""
     found = defaultdict(list)
     for row in rows:
         for flag in row["flags"]:

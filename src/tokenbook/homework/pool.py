@@ -1,7 +1,7 @@
 """A class graded in several processes, each with a sandbox of its own.
 
-The pool is not of the standard library, for a submission that ends its grader must
-cost nobody else a mark: that process is replaced, and the submission flagged.
+Not a pool of the standard library: if a submission kills its grader, the process is
+replaced and the submission flagged, and no other student loses a mark.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def grade_all(
     jobs: int,
     lang: str = "",
 ) -> Iterator[Result]:
-    """Every submission's result, as it comes; what each is does not depend on `jobs`.
+    """Yield every submission's result as it ends; results do not depend on `jobs`.
 
     `lang` is the language of the feedback, that of each notebook where it is empty.
 
@@ -102,7 +102,7 @@ class Lane:
 def work(
     pipe, homework: Homework, hidden: list, seconds: float, folder: Path, lang: str
 ) -> None:
-    """What a process does: grade what comes through the pipe until None does."""
+    """Loop of a process: grade the submissions from the pipe until None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sandboxes = opened(homework, hidden, seconds, folder)

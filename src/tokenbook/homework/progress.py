@@ -1,4 +1,4 @@
-"""What of a class is graded already: one line per student, written as it comes."""
+"""The log of a class's grading: one line per student, written at once."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from tokenbook.languages.pages import NotebookError
 
 
 class Log:
-    """``results.jsonl``: every student's data under a stamp of what was graded.
+    """``results.jsonl``: every student's data, with a stamp of its inputs.
 
-    Whoever has the same stamp is not graded again: the same files, exercises, checks,
-    limit, language and grader. A line that was cut short is no line.
+    A student with the same stamp is not graded again: the same files, exercises,
+    checks, limit, language and grader. A truncated line is ignored.
     """
 
     def __init__(self, out: Path, homework: Homework, seconds: float, lang: str):
@@ -31,7 +31,7 @@ class Log:
         self.rows = {row["stamp"]: row for row in read(self.path)}
 
     def stamp(self, submission: Submission) -> str:
-        """What decides a submission's result, in one word."""
+        """A hash of everything that decides a submission's result."""
         found = hashlib.sha256(self.grader)
         found.update(repr((submission.student, sorted(submission.flags))).encode())
         for path in submission.paths:
@@ -47,26 +47,26 @@ class Log:
         return found.hexdigest()
 
     def kept(self, stamp: str) -> dict | None:
-        """The data under a stamp, if the student's feedback still lies there."""
+        """The data under a stamp, if the student's feedback still exists."""
         row = self.rows.get(stamp)
         if row and (feedback_of(row["student"], self.out) / "feedback.md").exists():
             return None if "grader-error" in row["flags"] else row
         return None
 
     def add(self, row: dict) -> None:
-        """Keep one more student's data, at once."""
+        """Append one student's data to the file."""
         with open(self.path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(row) + "\n")
 
     def write(self, rows: list[dict]) -> None:
-        """Keep these and no others."""
+        """Replace the log by these rows."""
         new = self.path.with_suffix(".new")
         new.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         os.replace(new, self.path)
 
 
 def read(path: Path) -> list[dict]:
-    """The rows of a log that are whole; none where there is no log."""
+    """The complete rows of a log; none without a file."""
     found = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else []:
         try:

@@ -1,4 +1,4 @@
-"""What the teacher and the students get: feedback in one language, and grades.csv."""
+"""Reports for teacher and students: feedback in one language, and grades.csv."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tokenbook.languages import BETWEEN, HAN, LANGUAGES, MARKS, fits, parts, pic
 if TYPE_CHECKING:  # it needs torch, and this module does not
     from tokenbook.homework.grading import Outcome, Result
 
-OWN_NOTES = {"changes-arguments", "published-answer"}  # said at their exercise
+OWN_NOTES = {"changes-arguments", "published-answer"}  # shown at their exercise
 
 
 def number(value: float) -> str:
@@ -44,7 +44,7 @@ def reason(report: dict, lang: str) -> list[str]:
 
 
 def halves(text: str) -> dict[str, str]:
-    """A check's message by language; empty where it is no pair.
+    """A check's message by language; empty if it is no pair.
 
     >>> halves("h = 0.1，A = 1 | h = 0.1, A = 1")["en"], halves("P(A | B) is wrong")
     ('h = 0.1, A = 1', {})
@@ -60,7 +60,7 @@ def halves(text: str) -> dict[str, str]:
 
 
 def note_line(note: str, lang: str) -> str:
-    """A note in words; it may end with the number of a cell."""
+    """A note as text; it may end with the number of a cell."""
     key, _, cell = note.partition(" ")
     return f"- {NOTES[key][lang].format(cell=cell)}"
 
@@ -162,7 +162,7 @@ def cell(text: str) -> str:
 
 
 def write_feedback(result: Result, homework: Homework, out: Path) -> dict:
-    """One student's feedback in words and as data; returns the data."""
+    """Write one student's feedback as text and data; return the data."""
     folder = feedback_of(result.student, out)
     folder.mkdir(parents=True, exist_ok=True)
     save(folder / "feedback.md", markdown(result, homework))

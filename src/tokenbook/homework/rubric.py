@@ -1,4 +1,4 @@
-"""A form for what no machine marks: each student's words beside the book's rubric.
+"""A form for marks by hand: each student's text beside the book's rubric.
 
 The page needs no network. It saves ``manual.csv``, a line for each point given; the
 gradebook adds them, and the form, made again, shows them ticked.
@@ -35,7 +35,7 @@ class Item(NamedTuple):
 
 
 def rubrics(chapter: Path, lang: str) -> dict[str, list[Item]]:
-    """Return what is marked by hand, by the heading of its exercise."""
+    """Return the rubrics of marks by hand, by the heading of the exercise."""
     found, heading, n = {}, "", 0
     for cell in read_notebook(chapter)["cells"]:
         if language_of(cell) not in (None, lang):
@@ -73,7 +73,7 @@ def own_words(notebook: dict, chapter: Path, lang: str) -> str:
 
 
 def marked(path: Path) -> dict[str, list[dict]]:
-    """Return the lines of ``manual.csv`` by student, none where it is not there."""
+    """Return the lines of ``manual.csv`` by student, none without the file."""
     found: dict[str, list[dict]] = {}
     if not path.exists():
         return found
@@ -98,7 +98,7 @@ def form(chapter: Path, words: dict[str, str], lang: str, given: Path) -> str:
 
     Args:
         chapter: whose rubric it is.
-        words: what each student wrote.
+        words: the students' texts.
         lang: of the page and the rubric.
         given: marks of an earlier sitting, if the file exists.
 

@@ -1,4 +1,4 @@
-"""The grader's side of a student's process: start it, ask it, end it.
+"""The grader's side of a student's process: start, request, stop.
 
 ``Sandbox`` keeps one warm process that has imported torch (``worker.py``) and gets a
 fresh guarded child from it in a few milliseconds. ``Student`` is such a child: it
@@ -25,12 +25,12 @@ from tokenbook.homework import exchange
 from tokenbook.homework.worker import LIST, readable
 
 WORKER = Path(__file__).with_name("worker.py")
-MEMORY = 2**30  # bytes a student's process may add to what torch has mapped
+MEMORY = 2**30  # bytes of a student's process, beyond those torch has mapped
 PRELOADED = ("sympy",)  # which torch imports at a process's first gradient
 
 
 class StudentError(Exception):
-    """What went wrong on the student's side; ``report`` says what, as data."""
+    """An error on the student's side; ``report`` has it as data."""
 
     def __init__(self, report: dict):
         self.report = report
@@ -83,7 +83,7 @@ class Student:
         raise StudentError({"kind": kind})
 
     def ask(self, do: str, **request) -> dict:
-        """Send one request and return its reply; raises what the student raised."""
+        """Send one request and return its reply; the student's error is raised."""
         if not self.alive:
             raise StudentError({"kind": "lost"})
         self.number += 1
@@ -181,7 +181,7 @@ class Remote(torch.autograd.Function):
 
 
 def copy_back(old, new) -> None:
-    """Repeat on our arguments what the student's function did to its copies."""
+    """Repeat on our arguments the in-place changes of the student's function."""
     if isinstance(old, torch.Tensor) and old.shape == new.shape:
         with torch.no_grad():
             old.copy_(new)

@@ -1,4 +1,4 @@
-"""When each homework is set and due: a table to read, a file for any calendar."""
+"""Dates of the homework: a table, and a file for any calendar."""
 
 from datetime import date, timedelta
 
@@ -8,7 +8,7 @@ WEEK = timedelta(days=7)
 
 
 def weeks_of(number: int, weeks: int) -> list[int]:
-    """The week of each of so many homeworks, evenly spread, from 0.
+    """The week of each homework, evenly spread, from 0.
 
     >>> weeks_of(5, 3)
     [0, 0, 1, 1, 2]

@@ -1,8 +1,8 @@
 """Answers that are much alike: a hint for a talk, never a verdict.
 
-Code is compared token by token: names and numbers count as what they are, not as what
-they are called. Runs of tokens that the published solution or most of the class has
-count for nothing, so what is left is what two people share and others do not.
+Code is compared token by token: names and numbers count by their kind, not by their
+spelling. Runs of tokens in the published solution or in most of the class are ignored,
+so the rest is shared by two students and few others.
 """
 
 import io
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 RUN = 8  # tokens that make one feature
 SHORT = 12  # features: a shorter answer can be alike by chance
-COMMON = 0.3  # of a class: what so many wrote is nobody's
+COMMON = 0.3  # share of a class: a run in so many answers is ignored
 ENOUGH = 0.6
 
 
@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def features(source: str) -> set[tuple[str, ...]]:
-    """Return the runs of tokens of an answer; empty where it is no Python.
+    """Return the runs of tokens of an answer; empty if it is no Python.
 
     >>> one, two = "a = b + len(b[1:])", "x = y + sum(y[2:])"
     >>> features(one) == features(two) != set(), features("def (")
@@ -52,7 +52,7 @@ def features(source: str) -> set[tuple[str, ...]]:
 def alike(
     answers: dict[str, dict[str, str]], published: dict[str, str]
 ) -> Iterator[Pair]:
-    """Yield the pairs that share most of what is their own, the most alike first.
+    """Yield the pairs that share most of their own runs, the most alike first.
 
     Args:
         answers: by student, the code of each exercise.

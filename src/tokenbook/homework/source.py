@@ -52,7 +52,7 @@ class Exercise:
 
     @property
     def names(self) -> list[str]:
-        """What the answer must define."""
+        """Names that the answer must define."""
         return defined(self.solution)
 
     @property
@@ -70,7 +70,7 @@ class Homework:
 
     @property
     def names(self) -> list[str]:
-        """Everything that answers must define."""
+        """All names that answers must define."""
         return [name for exercise in self.exercises for name in exercise.names]
 
     @property
@@ -117,9 +117,9 @@ def used_names(*nodes: ast.AST) -> set[str]:
 
 
 def lean(setups: list[str], users: list[str], asked: list[str]) -> list[str]:
-    """Setup cells without what of the package nobody uses, the asked names included.
+    """Setup cells without unused parts of the package, and without the asked names.
 
-    What the package's parts make goes with them: ``GRPO = tc.ALGORITHMS["GRPO"]``.
+    Values made with removed parts are removed too: ``GRPO = tc.ALGORITHMS["GRPO"]``.
 
     >>> lean(["import math\\nimport tokencredit as tc\\nGRPO = tc.x"], ["math.pi"], [])
     ['import math']
@@ -129,7 +129,7 @@ def lean(setups: list[str], users: list[str], asked: list[str]) -> list[str]:
         return setups
     needed = used_names(*filter(None, map(tree, users))) - set(asked)
     kept = {node: None for module in trees for node in module.body}
-    package: set[str] = set()  # names that hold parts of it
+    package: set[str] = set()  # names of parts of it
     for node in kept:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             root = getattr(node, "module", None) or node.names[0].name
@@ -249,7 +249,7 @@ def add_private(homework: Homework, path: Path) -> None:
 # --- the student's notebook --------------------------------------------------
 
 
-INSTALL = {  # with what pip installs, or from a file beside the notebook
+INSTALL = {  # by pip, or from a file beside the notebook
     True: """\
 # {words}
 import importlib.util
@@ -271,9 +271,9 @@ if importlib.util.find_spec("tokencredit") is None:
 def student_notebook(path: Path, lang: str, install: str = "") -> dict:
     """The chapter's exercises in one language, without solutions and hidden checks.
 
-    Where the checks that students see need the package, the first cell gets it on a
-    machine that lacks it, Colab for example: ``install`` is what pip installs there,
-    else a wheel that lies beside the notebook.
+    If the public checks need the package, the first cell installs it on a machine
+    without it, such as Colab: ``install`` is the argument of pip, else a wheel beside
+    the notebook is used.
     """
     homework, cells = read_homework(path), read_notebook(path)["cells"]
     cells = [cell for cell in cells if language_of(cell) in (None, lang)]
@@ -333,7 +333,7 @@ def student_notebook(path: Path, lang: str, install: str = "") -> dict:
 
 
 def heading(cells: list[dict], homework: Homework, lang: str) -> str:
-    """The first cell: which chapter, how many points, which versions."""
+    """The first cell: chapter, points, versions."""
     title = next(c["source"] for c in cells if c["source"].startswith("# "))
     lines = [WORDS["title"][lang].format(title=title.splitlines()[0][2:]), ""]
     number = chapter_number(homework.name)
@@ -347,7 +347,7 @@ def heading(cells: list[dict], homework: Homework, lang: str) -> str:
 
 
 def with_points(cell: dict, source: str, lang: str) -> str:
-    """A check as the student gets it: its first line says how many points it gives."""
+    """A check for the student, with its points in the first line."""
     meta = grader(cell)
     if not meta.get("grade"):
         return source
@@ -383,7 +383,7 @@ def new_cell(kind: str, name: str, source: str, meta: dict) -> dict:
 
 
 def student_code(cell: dict, lang: str) -> str:
-    """A code cell as the student gets it."""
+    """A code cell for the student."""
     meta, source = grader(cell), cell["source"]
     source = HIDDEN.sub("", source)
     if meta.get("grade") and not source.strip():

@@ -1,7 +1,7 @@
-"""Right answers of other types, made of the published one: what checks must accept.
+"""Right answers of other types, made from the published one, for the checks.
 
-Each function of ``VARIANTS`` says a value in another type and returns None where it has
-no other way to say it. The module's own source goes into a student's cell, so it names
+Each function of ``VARIANTS`` converts a value to another type, and returns None if it
+has no such form. The module's source is put into a student's cell, so it imports
 nothing of the course.
 """
 
@@ -29,7 +29,7 @@ def is_number(value) -> bool:
 
 
 def numbers_only(value) -> bool:
-    """A list of numbers that an array can hold, nested or not."""
+    """A list of numbers that fits an array, nested or not."""
     try:
         array = numpy.array(value)
     except ValueError:
@@ -209,7 +209,7 @@ FORMS = {
 
 
 def told(name, answer):
-    """An answer said in another type where it can be, a function or a value."""
+    """An answer converted to another type if possible, a function or a value."""
     if name in FORMS:
         return FORMS[name](answer) if callable(answer) else answer
     change = VARIANTS[name]

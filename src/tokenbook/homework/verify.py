@@ -18,7 +18,7 @@ from tokenbook.homework.words import SPOKEN
 
 @dataclass
 class Verdict:
-    """One chapter in one language: what its solution and its stub got."""
+    """One chapter in one language: the results of its solution and its stub."""
 
     homework: Homework
     lang: str
@@ -50,7 +50,7 @@ def verify(chapters: list[tuple[Path, Homework]], hidden: list) -> Iterator[Verd
 
 
 def sandbox_for(homeworks: list[Homework], hidden: list) -> Sandbox:
-    """A sandbox that has what the set-ups import."""
+    """A sandbox with the imports of the setups."""
     setup = [source for homework in homeworks for source in homework.setup]
     modules = {name for source in setup for name in imported(plain(source))}
     return Sandbox(SECONDS, sorted(modules - {*PACKAGES}), hidden)

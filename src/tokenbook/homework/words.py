@@ -1,4 +1,4 @@
-"""What students and teachers read, in each language."""
+"""Texts for students and teachers, in each language."""
 
 from tokenbook.languages import LANGUAGES
 
@@ -151,7 +151,7 @@ REASONS = {
     },
     "line": {"zh": "（第 {line} 行）", "en": " (line {line})"},
 }
-PROBLEMS = {  # the first that fits is said
+PROBLEMS = {  # the first that fits is used
     "link": {
         "zh": "交来的是链接，不是文件；请上传笔记本本身",
         "en": "a link was handed in; please upload the notebook itself",
@@ -239,7 +239,7 @@ PAGE = {  # the report about a class
     "flag": {"zh": "标记", "en": "flag"},
     "who": {"zh": "谁", "en": "who"},
 }
-RUBRIC = {  # the form for marks by hand, and where they are told
+RUBRIC = {  # the form for marks by hand, and their place in the feedback
     "title": {"zh": "文字题评分：{name}", "en": "Marks by hand: {name}"},
     "how": {
         "zh": "学生说到了哪一点，就勾哪一点。存下来的 {file} 放进批改结果的文件夹，"

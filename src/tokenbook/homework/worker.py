@@ -1,14 +1,14 @@
 """The student's side: a warm process that forks one guarded child per student.
 
-Started as ``python -I worker.py SOCKET ORDERS``, in an empty folder and with a
-clean environment. It imports torch once, runs no student's code itself, and forks for
-every request. The child is two processes: a guard that stays ours and outlives whatever
-the student starts, and under it the process that runs the student's cells.
+Started as ``python -I worker.py SOCKET ORDERS``, in an empty folder and with a clean
+environment. It imports torch once, runs no student's code itself, and forks for every
+request. The child is two processes: a trusted guard that outlives all processes of the
+student, and under it the process that runs the student's cells.
 
-What the second one cannot do depends on the system and is reported at its start:
-own process and network space (``unshare``), own user (when the teacher is root), and
-a file system closed but for the interpreter and its own folder (Landlock). Limits on
-memory, CPU time, file size and processes hold everywhere.
+The limits of the second one depend on the system and are reported at its start: own
+process and network space (``unshare``), own user (when the teacher is root), and a file
+system closed but for the interpreter and its own folder (Landlock). Limits on memory,
+CPU time, file size and processes hold everywhere.
 """
 
 import ast
@@ -127,10 +127,10 @@ def own_space() -> bool:
 
 
 def other_user(folder: str) -> bool:
-    """As root, become a user who owns nothing but the folder.
+    """As root, switch to a user that owns only the folder.
 
-    Where that user could not read the interpreter (one installed in root's home), the
-    right to read files stays, and Landlock alone says which.
+    If that user could not read the interpreter (installed in root's home), the right to
+    read files stays, and Landlock alone restricts it.
     """
     if os.getuid() != 0:
         return False
@@ -150,7 +150,7 @@ def other_user(folder: str) -> bool:
 
 
 def limit(memory: int, seconds: int, processes: bool) -> None:
-    """Memory beyond what torch has mapped, CPU seconds, file size, processes."""
+    """Set the limits: memory beyond torch's, CPU seconds, file size, processes."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     room = pages * resource.getpagesize() + memory
     limits = {
@@ -170,7 +170,7 @@ def limit(memory: int, seconds: int, processes: bool) -> None:
 
 
 def guard(channel: socket.socket, control: socket.socket, order: dict) -> None:
-    """Start the student's process; when it ends or we are told, end all it started."""
+    """Start the student's process; at its end or on request kill its descendants."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     LIBC.prctl(SUBREAPER, 1, 0, 0, 0)
     space = own_space()
@@ -192,7 +192,7 @@ def guard(channel: socket.socket, control: socket.socket, order: dict) -> None:
 
 
 def descendants() -> list[int]:
-    """Our children, orphans that came back to us included; zombies too."""
+    """Our children, including reparented orphans and zombies."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -202,7 +202,7 @@ def descendants() -> list[int]:
 
 
 def student(channel: socket.socket, order: dict, space: bool) -> None:
-    """Lock ourselves in, say how well that worked, then answer requests."""
+    """Restrict this process, report the result, then answer requests."""
     folder = order["folder"]
     os.setsid()
     os.chdir(folder)
@@ -268,7 +268,7 @@ class Session:
         flags = arguments[2] if event == "open" and len(arguments) > 2 else 0
         writes = event in WRITES or (isinstance(flags, int) and flags & 0b11)
         if not writes and not os.path.lexists(full):
-            return  # as /kaggle/input: the system says that it is not there
+            return  # such as /kaggle/input: reported as missing
         if writes or not f"{full}/".startswith(self.allowed):
             self.refuse("files", path)
 
@@ -282,7 +282,7 @@ class Session:
                 reply = getattr(self, request["do"])(request)
             except BaseException as error:
                 reply = {"error": describe(error, request.get("cell"))}
-            if os.getpid() != self.process:  # a fork that came back as a second us
+            if os.getpid() != self.process:  # the student's fork returned here
                 os._exit(0)
             reply |= {"id": request["id"], "tried": sorted(self.tried)}
             try:
@@ -292,7 +292,7 @@ class Session:
                 exchange.send(self.channel, {"id": request["id"], "error": error})
 
     def setup(self, request: dict) -> dict:
-        """Run our own setup cell, skipping what needs the package and what is asked."""
+        """Run the chapter's setup cell without the package and the asked names."""
         for statement in ast.parse(request["source"]).body:
             code = compile(ast.Module([statement], []), "<setup>", "exec", optimize=0)
             with contextlib.suppress(Exception):
@@ -311,7 +311,7 @@ class Session:
         return {}
 
     def kinds(self, request: dict) -> dict:
-        """Which of the wanted names exist, and which can be called."""
+        """The wanted names that exist, each with whether it is callable."""
         found = {n: self.module.__dict__[n] for n in request["names"] if self.has(n)}
         return {"kinds": {name: callable(value) for name, value in found.items()}}
 
@@ -353,11 +353,11 @@ class Session:
 
 
 def ignore(*args, **kwargs) -> None:
-    """A notebook's ``display``: nobody looks."""
+    """A notebook's ``display``, without effect."""
 
 
 class Shell:
-    """What ``get_ipython`` gives: whatever is asked of it does nothing."""
+    """The result of ``get_ipython``: every method does nothing."""
 
     def __getattr__(self, name):
         return ignore
@@ -402,7 +402,7 @@ class Absent:
 
 
 def describe(error: BaseException, cell: str | None) -> dict:
-    """What happened, in a form that the grader can put into words."""
+    """An error as data for the grader's messages."""
     kind, line, place = type(error).__name__, None, None
     if isinstance(error, SyntaxError):
         line, place = error.lineno, cell
@@ -423,7 +423,7 @@ def describe(error: BaseException, cell: str | None) -> dict:
 
 
 def main() -> None:
-    """Fork a guarded child for every order that comes through our socket."""
+    """Fork a guarded child for every request on the socket."""
     orders = socket.socket(fileno=int(sys.argv[1]))
     torch.set_num_threads(1)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

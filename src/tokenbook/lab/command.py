@@ -1,4 +1,4 @@
-"""The command line of the lab; what its help says is the text of `tokenbook.lab`."""
+"""The command line of the lab; its help is the docstring of `tokenbook.lab`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def list_all(args):
 
 @said
 def run(args):
-    """Run what is missing."""
+    """Run the missing runs."""
     chosen = experiment(args.name)
     if args.seeds is not None and args.seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {args.seeds}")
@@ -113,7 +113,7 @@ def run(args):
 
 @said
 def stamp(args):
-    """Stamp what today's code still computes; name what it does not."""
+    """Stamp experiments that today's code reproduces; name the others."""
     failed = []
     for name in args.names or experiments():
         try:
@@ -151,5 +151,5 @@ def table(args):
 
 @said
 def phenomena(args):
-    """Print what shows on `signs`, over the seeds of the store."""
+    """Print the phenomena on `signs`, over the seeds of the store."""
     print(phenomena_table(args.lang))

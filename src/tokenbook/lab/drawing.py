@@ -1,7 +1,7 @@
 """Drawing 画结果: an experiment's figure from its stored rows, every seed shown.
 
-Colours say what `tokenbook.explorer.colors` says: right, wrong, or just now; never a
-method.
+Colours have the meanings of `tokenbook.explorer.colors`: right, wrong, or just now;
+never a method.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def curves(axes: Axes, rows: DataFrame, columns: tuple[str, ...], values: dict):
     room = 0.2 * np.ptp(axes.get_ylim())
     above = np.inf
     for height, step, column, color in sorted(ends)[::-1] if len(ends) > 1 else ():
-        below = above - height < room  # a name above this end would meet the other
+        below = above - height < room  # a name above this end would overlap the other
         axes.annotate(
             column.replace("_", " "),
             (step, height),
@@ -90,7 +90,7 @@ def curves(axes: Axes, rows: DataFrame, columns: tuple[str, ...], values: dict):
 
 
 def colors(columns: tuple[str, ...]) -> list[str]:
-    """What a column means, as a colour: right, wrong, or the plain ink."""
+    """Colours of a column by its meaning: right, wrong, or the plain ink."""
     others = iter(("ink", "alt", "old"))
     roles = {**dict.fromkeys(UP, "up"), **dict.fromkeys(DOWN, "down")}
     return [palette()[roles.get(name) or next(others)] for name in columns]
@@ -113,7 +113,7 @@ def share(grid: np.ndarray, blocks: list, columns: tuple[str, ...]):
 
 
 def said(values: dict) -> str:
-    """The values of a panel in words.
+    """The title of a panel.
 
     >>> said({"paid": "match", "kl": 0.04})
     'match, kl 0.04'
@@ -122,6 +122,6 @@ def said(values: dict) -> str:
 
 
 def meaning(chosen: Experiment) -> str:
-    """What the columns that are shown mean, in a line each."""
+    """Meanings of the columns that are shown, one a line."""
     shown = dict.fromkeys(column for columns in chosen.shows for column in columns)
     return "\n".join(f"{name}: {chosen.columns[name]}" for name in shown)

@@ -1,4 +1,4 @@
-"""What an experiment is 一个实验, and where all of them are found."""
+"""Experiments 实验: their class, and the table of all."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Experiment:
     Args:
         name: of the experiment and of its file in the store.
         chapter: where the book draws it.
-        question: what it answers, per language.
+        question: per language.
         variants: the settings that are compared; their keys are columns.
         run: ``run(variant, seed, quick, checkpoint)`` gives the rows of one run, or a
             pair: its rows, and the responses that were kept.
-        columns: what each column of those rows means.
-        settings: what is the same in all variants; stored with the results.
+        columns: meaning of each column of those rows.
+        settings: shared by all variants; stored with the results.
         claims: sentence -> whether it holds of the rows; prose may say no more.
         seeds: how many seeds the stored results have.
         speaks: responses are kept: rows of step, prompt, response and numbers.
-        message: what the figure says, per language; None: it asks the question.
-        shows: what the figure shows, a block of panels for each: columns, one axis.
+        message: title of the figure, per language; None: the question.
+        shows: contents of the figure, a block of panels for each: columns, one axis.
         panels: the values of each panel; None: those of each variant.
         table: rows -> a Markdown table, if it has one.
     """

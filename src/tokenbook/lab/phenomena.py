@@ -1,9 +1,9 @@
-"""What shows on *fill the signs* 现象表: from the store, with ranges and seeds.
+"""Phenomena on *fill the signs* 现象表: from the store, with ranges and seeds.
 
     python -m tokenbook lab phenomena
 
 A phenomenon compares two numbers of each seed: two moments of a run, or two arms. It
-shows if every seed moves the way it says; what does not is listed all the same.
+shows if every seed moves in its direction; the others are listed too.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MOMENTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Phenomenon:
-    """What is said to happen, and the two numbers a seed that shows it 一个现象.
+    """A claim and the two numbers per seed that test it 一个现象.
 
     Args:
         says: the phenomenon, per language.
-        experiment: where it is looked for.
-        column: what is measured.
+        experiment: its data.
+        column: the measured one.
         arms: the values of the two arms; one value: the same arm twice.
         moments: of the two numbers, of MOMENTS.
         grows: whether the second number is the larger one.
-        other: what is measured the second time, if it is another column.
+        other: column of the second number, if it differs.
         by: the least difference that counts.
-        last: how many rows of the log an end averages, as the chapter does.
+        last: rows that are averaged at the end, as in the chapter.
     """
 
     says: Mapping[str, str]
@@ -63,11 +63,11 @@ class Phenomenon:
         return first, second
 
     def seeds(self) -> np.ndarray:
-        """Whether each seed moves the way it says."""
+        """Whether each seed moves in the claimed direction."""
         return self.shows(*self.numbers())
 
     def shows(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Whether each seed of these numbers moves the way it says."""
+        """Whether each seed of these numbers moves in the claimed direction."""
         return (second - first if self.grows else first - second) > self.by
 
 

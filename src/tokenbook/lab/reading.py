@@ -28,7 +28,7 @@ def final(rows: DataFrame, column: str, *, last: int = 1, **values) -> np.ndarra
 
 
 def spread(numbers: np.ndarray) -> str:
-    """Median and range in words.
+    """Median and range as text.
 
     >>> spread(np.array([0.5, 0.75, 1.0]))
     '0.75 (0.50 to 1.00)'

@@ -1,20 +1,20 @@
-"""Make again what is stored and is no experiment of the lab.
+"""Recompute the stored data that is no experiment of the lab.
 
-    python -m tokenbook.lab.records            what three live figures show
+    python -m tokenbook.lab.records            data of three live figures
     python -m tokenbook.lab.records --starts D the warm starts of `signs`, into D: 7 min
 
 The first writes forty_lines.json, reward_hack.json and one_batch.json into
 src/tokenbook/figures/static, some five minutes on one core. Where a processor rounds
-differently, sampled responses differ after a few iterations; what the figures say does
+differently, sampled responses differ after a few iterations; the figures' claims do
 not.
 
 The second trains the five policies of src/tokencredit/world/starts again, into FOLDER,
 by the recipe of the stored ones: tests/test_starts.py holds that they come from it. It
-prints how they write beside the stored ones, and how far apart the weights are, as a
-share of the way that training goes. They are never equal bit for bit: training
-amplifies the last digit of a rounding, so that another CPU ends at other weights, which
-write the same way. Every run of the lab begins with the stored ones: put others in
-their place, and all of it has to run again.
+prints their scores beside those of the stored ones, and the distance of the weights as
+a share of the distance that training covers. They are never equal bit for bit: training
+amplifies the last digit of a rounding, so that another CPU ends at other weights of the
+same quality. Every run of the lab starts from the stored ones: after a replacement the
+whole lab has to run again.
 """
 
 import argparse
@@ -31,15 +31,15 @@ from tqdm.auto import tqdm
 from tokenbook import ROOT
 from tokenbook.figures import forty_lines, one_batch, reward_hack
 from tokenbook.lab.experiments import hacks
-from tokenbook.lab.experiments.engine_gap import engine
+from tokenbook.lab.experiments.engine_gap import round_weights
 from tokenbook.lab.token_values import fit
-from tokencredit import ALGORITHMS, reward
-from tokencredit.training import credit, objective, read, warm_up
+from tokencredit import ALGORITHMS, add_rewards
+from tokencredit.training import assign_credit, forward, objective, warm_up
 from tokencredit.world.policy import Policy
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.starts import save_start, warm_start
 from tokencredit.world.tasks import task
-from tokencredit.world.tasks.signs import MEASURES, verdict
+from tokencredit.world.tasks.signs import MEASURES, reward_fn
 from tokencredit.world.text import encode
 
 OUT = ROOT / "src" / "tokenbook" / "figures" / "static"
@@ -91,12 +91,12 @@ def of_the_program() -> list[dict]:
 
 
 def hacked(paid: str, kl_coef: float, seed: int, iterations: int) -> tuple:
-    """Train on what is paid; numbers per iteration, and responses by moment."""
+    """Metrics per iteration and responses by moment, of training on one reward."""
     rows, said = hacks.learn(
         replace(hacks.PLAIN, kl_coef=kl_coef),
         seed,
         quick=False,
-        reward=verdict(paid),
+        reward_fn=reward_fn(paid),
         reference=warm_start("signs", seed=seed),
         steps=iterations,
         every=1,
@@ -145,24 +145,26 @@ def heads(policy, prompt: str, text: str) -> tuple[list[float], list[float]]:
 
 
 def aged(start, updates: int) -> list[Policy]:
-    """Return a policy before and after each of so many updates by GRPO."""
+    """Return a policy before and after each of several updates by GRPO."""
     policy, ages = deepcopy(start), [start]
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-4)
     rng, dice = np.random.default_rng(0), torch.Generator().manual_seed(0)
     for _ in range(updates):
         prompts = SIGNS.prompts(32, rng)
         batch = rollout(policy, SIGNS, prompts, group_size=8, generator=dice)
-        batch = credit(ALGORITHMS["GRPO"], reward(batch, SIGNS, prompts), start)
-        loss = objective(ALGORITHMS["GRPO"], batch, read(policy, batch))
+        batch = assign_credit(
+            ALGORITHMS["GRPO"], add_rewards(batch, SIGNS, prompts), start
+        )
+        loss = objective(ALGORITHMS["GRPO"], batch, forward(policy, batch))
         optimizer.zero_grad(), loss.backward(), optimizer.step()
         ages.append(deepcopy(policy))
     return ages
 
 
 def of_one_batch() -> list[dict]:
-    """Return right and wrong responses to two prompts, and what is measured of them."""
+    """Return right and wrong responses to two prompts, with log-probs and values."""
     start = warm_start("signs", seed=0)
-    judge, sampler = fit(start, 100), engine(start, 2)
+    judge, sampler = fit(start, 100), round_weights(start, 2)
     old, *later = aged(start, one_batch.UPDATES)
 
     def short(numbers):
@@ -214,7 +216,7 @@ def weights(policy: Policy) -> torch.Tensor:
 
 
 def writes(policy: Policy) -> dict[str, float]:
-    """Return how a policy writes: shares and lengths over 1024 responses."""
+    """Return statistics of a policy: shares and lengths over 1024 responses."""
     streams = {
         "rng": np.random.default_rng(7),
         "generator": torch.Generator().manual_seed(7),
@@ -241,7 +243,7 @@ def starts(folder: Path) -> None:
 
 
 def figures() -> None:
-    """Write what the three figures show."""
+    """Write the data of the three figures."""
     rows = [json.dumps(row, ensure_ascii=False) for row in of_the_program()]
     text = "[\n  " + ",\n  ".join(rows) + "\n]\n"
     (OUT / "forty_lines.json").write_text(text, "utf-8")

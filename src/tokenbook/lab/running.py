@@ -41,13 +41,12 @@ def run_experiment(
     report: Callable[[str], None] = tqdm.write,
     progress: bool = True,
 ) -> DataFrame:
-    """Run what the store lacks: every variant with every seed.
+    """Run the runs that the store lacks: every variant with every seed.
 
     Interrupted, it loses the current runs at most. With `quick` a run takes seconds and
-    nothing is stored in the lab's own store. It says first how long it took before; a
-    bar over the runs and, one at a time, one over the rounds of each say where it
-    stands. However many processes run, this one alone writes the store, and its rows
-    are those of one after the other but for `seconds`, which other work makes longer.
+    nothing is stored in the lab's own store. It first prints the time of earlier runs;
+    bars show the runs and the rounds of the current one. Only this process writes the
+    store, and the rows equal those of a sequential run, except `seconds`.
 
     Args:
         chosen: the experiment.
@@ -57,9 +56,9 @@ def run_experiment(
         jobs: processes on this machine.
         cluster: the address of a Dask scheduler, whose workers run instead.
         store: the folder of the results.
-        stamp: gives the stamp of today's code by the experiment's name, which is
-            stored with the first rows; None: none is.
-        report: gets a line per run.
+        stamp: returns the stamp of today's code by the experiment's name; it is stored
+            with the first rows. None: no stamp.
+        report: called with a line per run.
         progress: whether bars are shown.
 
     Raises:
@@ -133,7 +132,7 @@ def run_experiment(
 
 
 def added(rows: DataFrame, variant: dict, seed: int, new: list[dict]) -> DataFrame:
-    """The rows with those of one run; what a stopped run left there is replaced.
+    """The rows with those of one run; rows of a stopped run are replaced.
 
     Raises:
         ValueError: a new row that has another value where the variant has its own.
@@ -159,7 +158,7 @@ def in_order(chosen: Experiment, rows: DataFrame) -> DataFrame:
 
 
 def expected(chosen: Experiment, left: list[tuple[dict, int]], quick: bool) -> str:
-    """How long runs will take, by those of the lab's own store, in words."""
+    """Expected time of the runs as text, from the lab's own store."""
     if quick:
         return "seconds each"
     path = path_of(chosen)
@@ -172,7 +171,7 @@ def expected(chosen: Experiment, left: list[tuple[dict, int]], quick: bool) -> s
 
 
 def versions() -> dict:
-    """What the numbers depend on."""
+    """Versions on which the numbers depend."""
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -182,7 +181,7 @@ def versions() -> dict:
 
 
 def lock(path: Path) -> Path:
-    """A file that says which process writes this results file; an error if one does."""
+    """A lock on a results file; an error if another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     owned = path.with_name(f".{path.name}.lock")
     try:
@@ -195,7 +194,7 @@ def lock(path: Path) -> Path:
 
 
 def line(rows: list[dict], spent: float) -> str:
-    """The last row of a run in words, with its speed."""
+    """The last row of a run as text, with its speed."""
     last = rows[-1]
     said = f"success {last['success']:.3f}, " if "success" in last else ""
     if last.get("tokens") and last.get("seconds"):

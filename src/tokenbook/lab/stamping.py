@@ -1,9 +1,9 @@
-"""Stamps of stored runs 结果的印记: what computed them, and whether it still stands.
+"""Stamps of stored runs 结果的印记: the code that computed them, and its changes.
 
-A stamp has two parts. `code` says what an experiment's run uses, module by module, and
-a hash of it as `tokenbook.languages.stamps` takes it: docstrings, comments, new
-functions and the experiment's claims and words leave it alone. `quick` has the means of
-the columns of its quick run: code that was only rewritten computes the same ones.
+A stamp has two parts. `code` lists the parts of each module that an experiment's run
+uses, with their hash from `tokenbook.languages.stamps`: docstrings, comments, new
+functions and the experiment's claims and texts do not change it. `quick` has the means
+of the columns of its quick run: code that was only rewritten computes the same ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tokenbook.lab.experiment import Experiment, experiment
 from tokenbook.lab.store import STORE, load, path_of, rewrite
 from tokenbook.languages import stamps
 
-CLOSE = 1e-3  # relative: above what another CPU changes, below what other code does
+CLOSE = 1e-3  # relative: above the effect of another CPU, below that of other code
 BESIDE = ("tokenbook.lab.experiment", __name__)  # used here, not by the run
 
 
@@ -41,7 +41,7 @@ def stamp_of(name: str) -> dict:
 
 
 def changed(stamp: dict) -> list[str]:
-    """Return the modules and files that are not as a stamp says, in order."""
+    """Return the modules and files that differ from a stamp, in order."""
     code = {module: parts(said) for module, said in sorted(stamp["code"].items())}
     return [m for m, (said, *names) in code.items() if said != stamps.stands(m, names)]
 
@@ -56,7 +56,7 @@ def parts(written: str) -> list[str]:
 
 
 def other_numbers(old: dict, new: dict) -> list[str]:
-    """Return what two quick runs disagree on, in words; none: the code is as good.
+    """Return the differences of two quick runs as text; [] if they agree.
 
     >>> other_numbers({"quick": {"reward": 0.5, "kl": 0.1}}, {"quick": {"reward": 0.5}})
     ['kl was 0.1 and is missing']
@@ -74,7 +74,7 @@ def other_numbers(old: dict, new: dict) -> list[str]:
 
 
 def restamp(name: str, store: Path | str = STORE) -> list[str]:
-    """Stamp stored results anew, if today's code computes what the old code did.
+    """Stamp stored results anew, if today's code computes the same numbers.
 
     Args:
         name: of the experiment.
@@ -84,7 +84,7 @@ def restamp(name: str, store: Path | str = STORE) -> list[str]:
         The modules that had changed; none: nothing was to be done.
 
     Raises:
-        ValueError: the quick run gives other numbers than the stamp says.
+        ValueError: the quick run gives other numbers than the stamp.
     """
     path = path_of(experiment(name), store)
     head, _ = load(path)

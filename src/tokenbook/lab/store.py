@@ -1,9 +1,9 @@
 """The store 实验结果的存放处: one CSV file per experiment, readable and diffable.
 
-The first line says the versions, the settings and the stamp of the code, the last how
-many rows there must be, both after "#"; every other line is one row of numbers, "nan"
-where a run has none.
-Responses that an experiment kept stand in a second file, written the same way.
+The first line has the versions, the settings and the stamp of the code, the last the
+number of rows, both after "#"; every other line is one row of numbers, "nan" where a
+run has none. Responses that an experiment kept stand in a second file, written the same
+way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pandas import DataFrame, Series
 from tokenbook.lab.experiment import Experiment, experiment, experiments
 
 STORE = Path(__file__).parent / "results"
-TEXTS = ("prompt", "response")  # columns that stay words, whatever stands in them
+TEXTS = ("prompt", "response")  # columns that are always text
 
 
 def results(name: str, *, store: Path | str = STORE) -> DataFrame:
@@ -41,7 +41,7 @@ def results(name: str, *, store: Path | str = STORE) -> DataFrame:
 
 
 def responses(name: str, *, store: Path | str = STORE) -> DataFrame:
-    """The responses that an experiment kept 留下的回答: what the policy really wrote.
+    """The sampled responses that an experiment kept 留下的回答.
 
     Columns: those of the variants, seed, step (rounds of training before it was
     sampled), prompt, response, right.
@@ -126,7 +126,7 @@ def save(path: Path, head: dict, rows: DataFrame):
 
 
 def rewrite(path: Path, head: dict):
-    """Give a results file another head; its rows stay as they are written."""
+    """Replace the head of a results file; its rows stay byte for byte."""
     write(path, head, path.read_text(encoding="utf-8").partition("\n")[2])
 
 
@@ -152,7 +152,7 @@ def lacking(chosen: Experiment, rows: DataFrame, seeds: int) -> list[tuple[dict,
 
 
 def words(variant: dict, seed: int) -> str:
-    """A run in words.
+    """A run as text.
 
     >>> words({"lam": 0.5}, 3)
     'lam=0.5 seed=3'

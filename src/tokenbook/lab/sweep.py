@@ -1,7 +1,7 @@
-"""Where runs are computed 在哪里跑: here, in several processes, on a cluster.
+"""Backends of the runs 在哪里跑: this process, several processes, a cluster.
 
-One loop for all three: joblib, whose tasks Dask runs as they are. Nothing is stored
-here; whoever takes what `sweep` yields does that.
+One loop for all three: joblib, whose tasks Dask runs unchanged. Nothing is stored here;
+the caller stores the rows that `sweep` yields.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def sweep(
     jobs: int = 1,
     cluster: str | None = None,
 ) -> Iterator[tuple[dict, int, object, float]]:
-    """Run everything that is to be done, and yield each as it ends.
+    """Run all tasks, and yield each result as it ends.
 
-    A worker that is killed loses its current run, which goes on from its checkpoint:
-    here all processes are started anew, on a cluster another worker takes it.
+    A killed worker loses its current run, which is resumed from its checkpoint: here in
+    new processes, on a cluster by another worker.
 
     Args:
         run: as of an `Experiment`.
@@ -39,7 +39,7 @@ def sweep(
         cluster: ``tcp://HOST:PORT`` of a Dask scheduler instead.
 
     Yields:
-        variant, seed, what `run` returned, CPU seconds.
+        variant, seed, the result of `run`, CPU seconds.
 
     Raises:
         ValueError: `jobs` below 1, `jobs` beside `cluster`; a cluster that does not
@@ -65,7 +65,7 @@ def sweep(
                 if killed == KILLED:
                     raise ValueError(
                         f"a worker was killed {KILLED} times in a row, perhaps for "
-                        "memory: try fewer jobs; what ended is stored"
+                        "memory: try fewer jobs; finished runs are stored"
                     ) from None
 
 
@@ -106,10 +106,10 @@ def workers(jobs: int, cluster: str | None) -> Iterator[Parallel]:
 def one_run(
     run: Callable, variant: dict, seed: int, quick: bool, checkpoint: Path
 ) -> tuple[dict, int, object, float]:
-    """One variant with one seed on one thread, wherever this is called.
+    """One variant with one seed on one thread.
 
-    On a machine that does not see the store's folder the checkpoint lies in its own
-    folder of temporary files, and goes when the run has ended.
+    On a machine without the store's folder the checkpoint is a temporary file, which is
+    deleted at the end of the run.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,9 +1,9 @@
 """Values before every token (每个词元之前的价值) of five responses, stored in per cent.
 
-`measure` and `fit` say how the numbers came about: by Monte Carlo, 1024 responses for
-a warm start and 512 for a policy that GRPO trained for 8 iterations; and by a critic, a
-copy of warm start 0 fitted to the scores of so many responses. The responses were
-sampled by the warm starts; all five by number 3.
+`measure` estimates them by Monte Carlo, with 1024 responses for a warm start and 512
+for a policy that GRPO trained for 8 iterations; `fit` trains a critic, a copy of warm
+start 0, on the scores of as many responses. The responses were sampled by the warm
+starts; all five by number 3.
 """
 
 import copy
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from tokencredit.training import read
+from tokencredit.training import forward
 from tokencredit.world.rollout import rollout, texts
 from tokencredit.world.tasks import task
 from tokencredit.world.text import encode
@@ -35,7 +35,7 @@ def score(response):
 
 
 def measure(policy, response, count, generator):
-    """Mean score of a policy that goes on from before each token (蒙特卡洛估计).
+    """Mean score of a policy's continuations from before each token (蒙特卡洛估计).
 
     Args:
         policy: the policy whose values these are.
@@ -75,7 +75,7 @@ def fit(policy, steps, seed=0):
         batch = rollout(policy, SIGNS, prompts, generator=generator)
         pairs = zip(prompts, texts(batch, SIGNS.vocabulary), strict=True)
         scores = torch.tensor([SIGNS.reward(*pair) for pair in pairs])
-        values = read(critic, batch)[2]
+        values = forward(critic, batch)[2]
         loss = (values - scores[:, None])[batch.mask].square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -84,7 +84,7 @@ def fit(policy, steps, seed=0):
 
 
 def say(critic, response):
-    """What a critic says before each token of a response."""
+    """Values of a critic before each token of a response."""
     ids = torch.tensor([encode(PROMPT + response, SIGNS.vocabulary)])
     with torch.no_grad():
         values = critic(ids)[1][0]

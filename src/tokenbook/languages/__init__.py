@@ -1,17 +1,17 @@
-"""The languages of the book, and the short text that stands in all of them.
+"""The languages of the book, and short texts in all of them.
 
-`LANGUAGES` is the one place that names a language: pages, parity, homework and site ask
-it. Add one and ``python -m tokenbook.languages.parity`` lists what is to translate.
+`LANGUAGES` is the only list of languages: pages, parity, homework and site use it. Add
+one and ``python -m tokenbook.languages.parity`` lists what is to translate.
 
-pages       notebooks and Markdown pages: which text belongs to which language
+pages       notebooks and Markdown pages: the language of each text
 code_cells  a code cell whose strings and comments keep one language
 typography  Chinese punctuation
 glossary    the terms of the course by their id
-sources     the files that a part of a page is made from
-marks       what an author marks for the reader: setup, checked, predict, holds
-parity      python -m tokenbook.languages.parity: do all languages say the same thing?
+sources     the files behind a part of a page
+marks       an author's tags: setup, checked, predict, holds
+parity      python -m tokenbook.languages.parity: agreement of the languages
 notebooks   python -m tokenbook.languages.notebooks: outputs in step with the code
-stamps      what a notebook's outputs depend on
+stamps      dependencies of a notebook's outputs
 """
 
 import re
@@ -65,7 +65,7 @@ def parts(text: str) -> list[str]:
 
 
 def pick(text: str, lang: str) -> str:
-    """Return one language's part of a short text; English where it is not translated.
+    """Return one language's part of a short text; English if not translated.
 
     >>> pick("书后 | Back matter", "en"), pick("GRPO", "zh")
     ('Back matter', 'GRPO')

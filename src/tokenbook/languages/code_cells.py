@@ -40,7 +40,7 @@ def strings(
 
 
 def texts(source: str, docstrings: bool = True) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) for every string and comment that stands in all languages."""
+    """Yield (line, text) for every string and comment in several languages."""
     for node in strings(tree(source), docstrings):
         text = node.value if is_text(node) else ast.unparse(node)[2:-1]
         if len(parts(text)) > 1:
@@ -103,7 +103,7 @@ def in_both(module: ast.Module | None) -> Iterator[ast.Tuple]:
 
 
 def chosen(node: ast.Constant | ast.JoinedStr, lang: str) -> str | ast.JoinedStr | None:
-    """Return the part of a string or f-string; None where there are no parts."""
+    """Return one language's part of a string or f-string; None if it has no parts."""
     if is_text(node):
         return pick(node.value, lang) if len(parts(node.value)) > 1 else None
     split: list[list] = [[]]

@@ -1,4 +1,4 @@
-"""The YAML files of the book: a text is parsed once, however often it is read."""
+"""The YAML files of the book, parsed once per text."""
 
 import functools
 from pathlib import Path
@@ -9,5 +9,5 @@ parsed = functools.cache(yaml.safe_load)
 
 
 def load(file: Path):
-    """Return what a file says as it stands; nobody changes what is returned."""
+    """Return the cached contents of a file; callers must not change them."""
     return parsed(file.read_text(encoding="utf-8"))

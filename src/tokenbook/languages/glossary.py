@@ -1,8 +1,8 @@
 """The terms of the course by their id: ``term("discount", "zh")`` is 折扣因子.
 
 Figures, the playground and generated pages name a term by its id, so renaming its row
-in ``book/glossary.yml`` renames it everywhere. The row also lists what prose must no
-longer call it; `retired` finds it.
+in ``book/glossary.yml`` renames it everywhere. The row also lists the term's retired
+names; `retired` finds them in prose.
 """
 
 import re
@@ -23,7 +23,7 @@ FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S)
 
 
 def read() -> dict:
-    """Return the glossary as it stands in its file."""
+    """Return the glossary as data."""
     file = next(file for file in FILES if file.exists())
     return load(file)
 
@@ -71,7 +71,7 @@ def symbol(name: str) -> str:
 
 
 def retired(text: str, lang: str) -> Iterator[str]:
-    """Yield what in a prose text is a retired word or letter, and what stands for it.
+    """Yield the retired words and letters of a prose text, with their successors.
 
     Code and links are left alone; letters are looked for in formulas only.
 

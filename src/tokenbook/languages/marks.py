@@ -1,12 +1,12 @@
-"""What an author marks in a chapter for its reader, and whether the marks are sound.
+"""Tags of cells by which an author marks a chapter, and their checks.
 
 Tags of code cells: ``setup`` (imports and seeds), ``picture`` (only draws), ``checked``
-(asserts; its first line says what agrees with what). The metadata ``holds`` of a code
-cell lists the labelled equations that it asserts. A pair of prose cells tagged
-``predict`` is a question and a list of choices, ``predict: K`` the right one from 0;
-the output of the next code cell answers it. A pair tagged ``side`` begins a side road:
-its heading, and one paragraph, the line, which says what is found there. It reaches to
-the next heading of its level. The site folds and blurs accordingly.
+(asserts; its first line is the claim). The metadata ``holds`` of a code cell lists the
+labelled equations that it asserts. A pair of prose cells tagged ``predict`` is a
+question and a list of choices, ``predict: K`` the right one from 0; the output of the
+next code cell answers it. A pair tagged ``side`` begins a side road: its heading, and
+one paragraph, the line, that sums it up. It reaches to the next heading of its level.
+The site folds and blurs accordingly.
 """
 
 import re
@@ -39,7 +39,7 @@ def unheld(notebook: dict) -> list[str]:
 
 
 def side_problem(text: str) -> str:
-    r"""Return what is wrong with a cell tagged ``side``, or "".
+    r"""Return the fault of a cell tagged ``side``, or "".
 
     >>> side_problem("## A detail\n\nIt is small."), side_problem("## A detail")
     ('', 'has no line: one paragraph under its heading says what is found there')
@@ -57,7 +57,7 @@ def side_problem(text: str) -> str:
 
 
 def problems(notebook: dict) -> Iterator[str]:
-    """Yield what is wrong with a notebook's marks, each with its cell."""
+    """Yield the faults of a notebook's marks, each with its cell."""
     known, asked = labels(notebook), ""
     for n, cell in enumerate(notebook["cells"], 1):
         place, text = f"cell {n} ({cell.get('id', 'no id')})", pages.text_of(cell)

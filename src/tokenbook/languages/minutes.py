@@ -1,10 +1,10 @@
-"""How many minutes a chapter takes, computed from its notebook; nothing is typed.
+"""Reading minutes of a chapter, computed from its notebook.
 
-A section is as long as what stands open on its page: words, formulas, lines of code and
-of outputs, figures, predictions. What is folded away inside it (setup, checks, hidden
-code, hints, answers, dropdowns) is not counted. A section whose heading is tagged
-``side``, and those below it, are a side road; the rest is the main road. A number is
-the mean of all editions, so that all print the same.
+A section counts the open parts of its page: words, formulas, lines of code and of
+outputs, figures, predictions. Folded parts (setup, checks, hidden code, hints, answers,
+dropdowns) are not counted. A section whose heading is tagged ``side``, and those below
+it, are a side road; the rest is the main road. A number is the mean of all editions, so
+that all print the same.
 
     python -m tokenbook.languages.minutes [NOTEBOOK ...]   minutes of sections
 """
@@ -22,7 +22,7 @@ from tokenbook import ROOT
 from tokenbook.languages import SOURCE, pages
 
 CHAPTERS = ROOT / "chapters"
-SECONDS = {  # of what an edition has one of
+SECONDS = {  # of the parts of an edition
     "en": {"word": 60 / 200, "row": 25},
     "zh": {"han": 60 / 350, "latin": 90 / 350, "formula": 60},
 }
@@ -34,7 +34,7 @@ SHARED = {
     "figure": 30,
     "prediction": 40,
 }
-READERS = 1.2  # what fresh readers took of it, when they worked a chapter through
+READERS = 1.2  # factor on it, from new readers of a whole chapter
 EXERCISE = 10  # minutes
 STEP = 5  # minutes: to it a chapter's number is rounded
 DEEP = 9  # below every level of a heading
@@ -49,7 +49,7 @@ FENCE = re.compile(r"^(```+|~~~+|:::+)(.*?)\n(.*?)^\1[ \t]*$", re.M | re.S)
 DETAILS = re.compile(r"<details[^>]*>\s*<summary>(.*?)</summary>.*?</details>", re.S)
 DISPLAY = re.compile(r"\$\$(.+?)\$\$(?:[ \t]*\([\w-]+\))?", re.S)
 INLINE = re.compile(r"(?<![\\$])\$([^$\n]+?)(?<!\\)\$")
-MARKUP = (  # what of Markdown is not read as a word
+MARKUP = (  # Markdown that is not read as words
     (re.compile(r"\{[\w:-]+\}`(?:([^`<]*)<[^`]*>|([^`]+))`"), r"\1\2"),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"<[^>]+>"), ""),
@@ -77,12 +77,12 @@ class Section:
 
     @property
     def minutes(self) -> float:
-        """What a reader takes for it."""
+        """Minutes of a reader."""
         return READERS * mean(seconds(self.counts[lang], lang) for lang in SECONDS) / 60
 
 
 def seconds(counts: Counter, lang: str) -> float:
-    """Return what an edition's part of a section takes by the formula."""
+    """Return the seconds of an edition's part of a section, by the formula."""
     return sum(s * counts[what] for what, s in (SHARED | SECONDS[lang]).items())
 
 
@@ -98,7 +98,7 @@ def count_words(counts: Counter, text: str) -> None:
 
 
 def count_prose(counts: Counter, text: str) -> None:
-    """Count Markdown: of a fold its title, of a directive what it holds."""
+    """Count Markdown: only the title of a fold, the content of a directive."""
     for fold in DETAILS.findall(text):
         count_words(counts, fold)
     text = DETAILS.sub("", text)
@@ -118,12 +118,12 @@ def count_prose(counts: Counter, text: str) -> None:
 
 
 def lines(text: str) -> int:
-    """Return how many lines of a text are not empty."""
+    """Return the number of lines that are not empty."""
     return sum(bool(line.strip()) for line in text.splitlines())
 
 
 def count_code(counts: Counter, cell: dict, lang: str) -> None:
-    """Count what of a code cell stands open: its code, what it prints and draws."""
+    """Count the open parts of a code cell: code, printed lines, figures."""
     tags, source = {*pages.tags(cell)}, pages.text_of(cell)
     count_words(counts, pages.summary(cell, lang) if "checked" in tags else "")
     if tags & CLOSED or pages.is_solution(cell):
@@ -190,13 +190,13 @@ def under(found: list[Section], section: Section) -> list[Section]:
 
 
 def exercises(found: list[Section]) -> int:
-    """Return how many exercises a chapter ends in: the headings of that section."""
+    """Return the number of exercises: the headings of their section."""
     ends_in = (s for s in found if s.level == 2 and s.title == "Exercises")
     return sum(s.level == 3 for one in ends_in for s in under(found, one))
 
 
 def rounded(found: Iterable[Section]) -> int:
-    """Return the minutes of some sections as they are printed."""
+    """Return the printed minutes of some sections."""
     return max(STEP, STEP * round(sum(s.minutes for s in found if s.read) / STEP))
 
 

@@ -5,10 +5,10 @@
     python -m tokenbook.languages.notebooks check [NOTEBOOK ...]  what is out of step
     python -m tokenbook.languages.notebooks new 07_kl             a chapter anew
 
-Without a name, ``run`` and ``check`` take every chapter. ``run`` starts a fresh
-kernel and leaves nothing of the machine in the file, so that a second run gives no
-diff. Its stamp holds one hash per code cell and one per module of the packages, of what
-the cells used there (``stamps.py``); ``check`` compares them without running a cell.
+Without a name, ``run`` and ``check`` take every chapter. ``run`` starts a fresh kernel
+and leaves nothing of the machine in the file, so that a second run gives no diff. Its
+stamp holds one hash per code cell and one per module of the packages, of the parts that
+the cells used (``stamps.py``); ``check`` compares them without running a cell.
 """
 
 import argparse
@@ -53,7 +53,7 @@ MACHINE = {
 }
 NAME = re.compile(
     r"[^\s\[]+(?:\[[^\]]*\])?"
-)  # of what was used: f, Class.f, TABLE[a key]
+)  # names of used parts: f, Class.f, TABLE[a key]
 
 
 def code_cells(notebook) -> list:
@@ -72,7 +72,7 @@ def cell_hashes(notebook) -> list[str]:
 
 
 def use_hashes(used: dict[str, list[str]]) -> dict[str, str]:
-    """By module a hash of what the cells used of it, and the names of that."""
+    """By module the names of the parts that the cells used, and their hash."""
     return {
         module: " ".join([stamps.stands(module, names), *names])
         for module, names in used.items()
@@ -80,7 +80,7 @@ def use_hashes(used: dict[str, list[str]]) -> dict[str, str]:
 
 
 def merge_streams(outputs: list) -> list:
-    """Join the pieces in which a stream happened to arrive."""
+    """Join the pieces of an output stream."""
     merged = []
     for output in outputs:
         last = merged[-1] if merged else {}
@@ -92,7 +92,7 @@ def merge_streams(outputs: list) -> list:
 
 
 def normalise(notebook) -> None:
-    """Drop everything that belongs to one machine, one run or one editor."""
+    """Drop the traces of one machine, one run or one editor."""
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     kept = notebook.metadata.get("stamp")
     notebook.metadata = nbformat.from_dict(
@@ -115,7 +115,7 @@ def normalise(notebook) -> None:
 
 
 def run(path: Path) -> list[str]:
-    """Execute one notebook in a fresh kernel and store it; returns what is wrong."""
+    """Execute one notebook in a fresh kernel and store it; return its problems."""
     notebook = nbformat.read(path, as_version=4)
     watch = "__import__('tokenbook.languages.stamps').languages.stamps.WATCH"
     first = nbformat.v4.new_code_cell(f"{watch}.start(*{PACKAGES})")
@@ -147,7 +147,7 @@ def run(path: Path) -> list[str]:
 
 
 def output_text(output) -> str:
-    """The text of an output: what a reader sees and what nbval compares."""
+    """The text of an output, as shown and as nbval compares it."""
     if output.output_type == "stream":
         return output.text
     data = output.get("data", {})
@@ -159,7 +159,7 @@ def output_text(output) -> str:
 
 
 def output_problems(cell) -> list[str]:
-    """What must not be stored in one cell's outputs."""
+    """Faults of one cell's stored outputs."""
     problems = []
     for output in cell.outputs:
         if output.output_type == "error":
@@ -177,7 +177,7 @@ def output_problems(cell) -> list[str]:
 
 
 def stamp_problems(notebook) -> list[str]:
-    """Where the stored outputs are older than the code."""
+    """Places where the stored outputs are older than the code."""
     stored = notebook.metadata.get("stamp", {})
     if "uses" not in stored:
         return ["was never run by this tool"]
@@ -205,7 +205,7 @@ def stamp_problems(notebook) -> list[str]:
 
 
 def place_problems(path: Path) -> list[str]:
-    """Where a chapter is missing in the table of contents or on the map."""
+    """Gaps of a chapter in the table of contents or on the map."""
     if path.parent != CHAPTERS:
         return []
     toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def place_problems(path: Path) -> list[str]:
 
 
 def check(path: Path) -> list[str]:
-    """Everything that is out of step in one notebook, each with its place."""
+    """All problems of one notebook, each with its place."""
     where = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     command = f"run: python -m tokenbook.languages.notebooks run {where}"
     text = path.read_text(encoding="utf-8")
@@ -262,7 +262,7 @@ def check(path: Path) -> list[str]:
 
 
 def new(name: str, folder: Path = CHAPTERS) -> list[str]:
-    """Make a chapter from the template; returns what is wrong."""
+    """Make a chapter from the template; return its problems."""
     if not re.fullmatch(r"\d\d_[a-z][a-z0-9_]*", name):
         return [f"{name!r}: a chapter is named like 07_kl"]
     path = folder / f"{name}.ipynb"

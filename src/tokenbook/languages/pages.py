@@ -1,9 +1,9 @@
-"""Which text of a page belongs to which language: notebooks and ``.md`` pages.
+"""The language of each text of a page: notebooks and ``.md`` pages.
 
 A notebook's Markdown cell is tagged ``lang-zh`` or ``lang-en``; in a ``.md`` page a
 block break (``+++ {"lang": "zh"}``) opens a block of one language and ``+++`` ends it.
-Everything else is shared. Nothing here knows Sphinx: the parity check, the homework and
-the site read the same rules.
+Everything else is shared. This module does not use Sphinx: the parity check, the
+homework and the site share its rules.
 """
 
 import copy
@@ -20,7 +20,7 @@ MARKERS = re.compile(
 HIDDEN = re.compile(
     r"^ *### BEGIN HIDDEN TESTS\n.*?^ *### END HIDDEN TESTS *\n?", re.M | re.S
 )
-FOLDED = {  # what the line says behind which a cell's content is folded
+FOLDED = {  # title of a folded cell
     "solution": "参考答案 | Solution",
     "hide-cell": "代码与输出 | Code and output",
     "hide-input": "代码 | Code",
@@ -36,7 +36,7 @@ _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*$")
 
 
 class NotebookError(ValueError):
-    """A notebook that cannot be used; the message says why."""
+    """A notebook that cannot be used; the message gives the reason."""
 
 
 # --- notebooks ---------------------------------------------------------------
@@ -72,7 +72,7 @@ def read_notebook(path: Path, limit: int = 20 * 2**20) -> dict:
 
 
 def decoded(raw: bytes) -> str:
-    """Return a file's text: UTF-8, what Notepad calls Unicode, or old Chinese Windows.
+    """Return a file's text, from UTF-8, UTF-16 (Notepad's Unicode) or GB 18030.
 
     >>> decoded("优势".encode("utf-16")), decoded("优势".encode("gbk"))
     ('优势', '优势')
@@ -113,10 +113,11 @@ def language_of(cell: dict) -> str | None:
 def one_language(notebook: dict, lang: str, *, keep_places: bool = False) -> dict:
     """Return the notebook in one language.
 
-    Other languages' cells go; with `keep_places` they stay as empty cells, so that a
-    warning still names the cell's number. So do held-back checks; solutions are folded,
-    whatever the tags of either: nbgrader's metadata say what they are. Homework marker
-    lines go, and a figure's alternative text and caption become those of the language.
+    Other languages' cells are removed; with `keep_places` they stay as empty cells, so
+    that a warning still names the cell's number. Held-back checks are removed too and
+    solutions are folded, by nbgrader's metadata and not by tags. Homework marker lines
+    are removed, and a figure's alternative text and caption become those of the
+    language.
     """
     out = copy.deepcopy(notebook)
     cells = []
@@ -148,7 +149,7 @@ def fold_sides(notebook: dict) -> dict:
 
 
 def is_solution(cell: dict) -> bool:
-    """Whether a cell holds the published answer to an exercise."""
+    """Whether a cell is the published answer to an exercise."""
     return bool(as_dict(as_dict(cell.get("metadata")).get("nbgrader")).get("solution"))
 
 
@@ -159,7 +160,7 @@ def without_hidden(cell: dict) -> str:
 
 
 def is_held_back(cell: dict) -> bool:
-    """Whether a cell holds held-back checks and nothing else."""
+    """Whether a cell consists of held-back checks only."""
     left = without_hidden(cell)
     return not left.strip() and left != text_of(cell)
 
@@ -221,7 +222,7 @@ def slug(heading: str) -> str:
 
 
 def parted(markdown: str) -> list[tuple[int, str, str]]:
-    r"""Return (level, heading, what follows it) in order; first what precedes them.
+    r"""Return (level, heading, text below it) in order, after the text before them.
 
     >>> parted("a\n\n## B\n\nb")
     [(0, '', 'a\n'), (2, 'B', '\nb')]

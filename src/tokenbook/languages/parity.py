@@ -1,13 +1,13 @@
-"""Do all languages of a page say the same thing? Checked on the sources, in no time.
+"""Check on the sources that all languages of a page say the same.
 
     python -m tokenbook.languages.parity [FILE ...]   everything if no file is given
 
 Each Chinese cell is directly followed by its partner in every other language, and each
-agrees with the English one in whatever can be compared without reading: formulas,
-heading levels, roles, directives, labels, link targets, inline code, list items, table
-rows, folded blocks. Words in code, tables and configuration stand in every language,
-too. Every message says which file, which place, and what to do: after a language has
-been added, they are the translator's list.
+agrees with the English one in everything a program can compare: formulas, heading
+levels, roles, directives, labels, link targets, inline code, list items, table rows,
+folded blocks. Words in code, tables and configuration must exist in every language,
+too. Every message names the file, the place and the cure: after a language has been
+added, they are the translator's list.
 """
 
 import ast
@@ -25,7 +25,7 @@ from tokenbook.languages import LANGUAGES, SOURCE, foreign, pages, parts, typogr
 from tokenbook.languages.code_cells import is_text, texts
 
 FENCE = re.compile(r"^(```+|~~~+|:::+)(.*?)\n(.*?)^\1[ \t]*$", re.M | re.S)
-TITLED = re.compile(r"^(\{dropdown\}).*")  # its argument is a title, in words
+TITLED = re.compile(r"^(\{dropdown\}).*")  # its argument is a title
 DISPLAY = re.compile(r"\$\$(.+?)\$\$(?:[ \t]*\(([\w-]+)\))?", re.S)
 INLINE = re.compile(r"(?<![\\$])\$([^$\n]+?)(?<!\\)\$")
 ROLE = re.compile(r"\{([\w:-]+)\}`(?:[^`<]*<)?([^`>]+)>?`")
@@ -42,7 +42,7 @@ ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.M)
 
 
 def features(text: str) -> dict[str, Counter]:
-    """Return what of a prose cell must be equal in both languages, by kind."""
+    """Return the parts of a prose cell that must agree between languages, by kind."""
     found: dict[str, Counter] = {}
     blocks = FENCE.findall(text)
     found["directive or code block"] = Counter(
@@ -77,7 +77,7 @@ def _tight(tex: str) -> str:
 
 
 def compare(one: str, other: str) -> Iterator[str]:
-    """Yield what `one` lacks of what its partner in another language has."""
+    """Yield the parts of a partner in another language that `one` lacks."""
     ours, theirs = features(one), features(other)
     for kind in theirs:
         for thing, count in (theirs[kind] - ours[kind]).items():
@@ -93,7 +93,7 @@ def narrow_marks(text: str) -> str:
 
 
 def shared_prose(text: str) -> str:
-    """Return what an untagged piece holds besides formulas and directives."""
+    """Return the prose of an untagged piece, without formulas and directives."""
     return re.sub(
         r"^---.*?^---$", "", DISPLAY.sub("", FENCE.sub("", text)), flags=re.M | re.S
     ).strip()
@@ -145,7 +145,7 @@ def check_pieces(pieces: list[tuple[str, str | None, str]]) -> Iterator[str]:
 
 
 def check_words(place: str, words: dict) -> Iterator[str]:
-    """Yield what lacks in a dictionary that has one entry per language."""
+    """Yield the gaps of a dictionary with one entry per language."""
     for lang in LANGUAGES:
         if words.get(lang) in (None, ""):
             said = str(words.get(SOURCE, ""))[:40]
@@ -159,7 +159,7 @@ def check_words(place: str, words: dict) -> Iterator[str]:
 
 
 def check_pair(place: str, text: str) -> Iterator[str]:
-    """Yield what lacks in a short text ``中文 | English``."""
+    """Yield the gaps of a short text ``中文 | English``."""
     found = dict(zip(LANGUAGES, parts(text), strict=False))
     for lang in LANGUAGES if len(found) > 1 else ():
         if lang not in found:
@@ -172,12 +172,12 @@ def check_pair(place: str, text: str) -> Iterator[str]:
 
 
 def symbols(text: str) -> set[str]:
-    """Return what of a short text is formula or code: the same in every language."""
+    """Return the formulas and code of a short text, equal in every language."""
     return set(SYMBOL.findall(text))
 
 
 def check_data(place: str, data) -> Iterator[str]:
-    """Yield what lacks anywhere in data: dictionaries by language, short texts."""
+    """Yield the gaps anywhere in data: dictionaries by language, short texts."""
     if isinstance(data, dict) and data.keys() & LANGUAGES.keys():
         yield from check_words(place, data)
     if isinstance(data, str):
@@ -192,7 +192,7 @@ def check_data(place: str, data) -> Iterator[str]:
 
 
 def check_code(source: str) -> Iterator[str]:
-    """Yield what lacks in the words of a module; places are line numbers."""
+    """Yield the gaps in the texts of a module; places are line numbers."""
     for line, text in texts(source, docstrings=False):
         yield from check_pair(f"line {line}", text)
     for node in ast.walk(ast.parse(source)):
@@ -236,7 +236,7 @@ def check_page(markdown: str) -> Iterator[str]:
 
 
 def check_template(text: str) -> Iterator[str]:
-    """Yield what lacks in the quoted words of a page template."""
+    """Yield the gaps in the quoted texts of a page template."""
     for words in re.findall(r"\"([^\"\n]* \| [^\"\n]*)\"", text):
         yield from check_pair(repr(words), words)
 
@@ -265,7 +265,7 @@ def check_file(path: Path) -> list[str]:
 
 
 def sources() -> list[Path]:
-    """Return every file of the book that holds words of all languages."""
+    """Return every file of the book with words in all languages."""
     book, tree = ROOT / "book", ROOT / "src"
     site = tree / "tokenbook" / "site"
     files = [*(ROOT / "chapters").glob("*.ipynb"), *book.glob("*.md")]

@@ -1,12 +1,11 @@
-"""Sources 出处: the files that a figure, or another part of a page, is made from.
+"""Sources 出处: the files behind a figure or another part of a page.
 
-A page that notes them as its dependencies is made again when one of them changes. Code
-is found by following imports: ``from package import name`` leads to the module that
+A page that declares them as dependencies is rebuilt when one of them changes. Code is
+found by following imports: ``from package import name`` leads to the module that
 defines the name, so a figure depends on what it uses and not on the whole package. Data
-are noted when they are opened, by an audit hook. What a module reads while it is
-imported, or inside a cached function, is read once for all; it belongs to that module.
-So this module is imported before any that reads: `editions` does, the book's first
-extension.
+are noted when they are opened, by an audit hook. Files opened while a module is
+imported, or inside a cached function, belong to that module. So this module must be
+imported before all that open files: `editions`, the book's first extension, does that.
 """
 
 import ast
@@ -32,7 +31,7 @@ _makers: list[str] = []
 
 @contextmanager
 def noting(maker: str) -> Iterator[None]:
-    """Files that are opened inside belong to a maker: a module, or what one defines."""
+    """Context that assigns the opened files to a maker: a module, or a name in one."""
     _makers.append(maker)
     try:
         yield
@@ -41,13 +40,13 @@ def noting(maker: str) -> Iterator[None]:
 
 
 def sources(module: str, *makers: str) -> list[str]:
-    """The files of a loaded module, of all it imports, and what these have read.
+    """The files of a loaded module, of all its imports, and the files they opened.
 
     Files of installed libraries are left out.
 
     Args:
         module: its code, and that of the modules it uses.
-        makers: whose files are wanted besides; see `noting`.
+        makers: more owners of files; see `noting`.
     """
     todo, seen = [module], set()
     while todo:
@@ -65,7 +64,7 @@ def sources(module: str, *makers: str) -> list[str]:
 
 
 def depend(env, paths: list[str]) -> None:
-    """Make Sphinx read its page again when a file changes, or what a folder holds."""
+    """Declare files and folders as dependencies of Sphinx's current page."""
     for path in paths:
         if os.path.isdir(path):
             listed = vars(env).setdefault("listed", {})
@@ -75,7 +74,7 @@ def depend(env, paths: list[str]) -> None:
 
 
 def relisted(app, env, *_) -> list[str]:
-    """The pages for which a folder was listed that holds other files now."""
+    """The pages that listed a folder whose files have changed."""
     return [
         page
         for page, folders in vars(env).get("listed", {}).items()
@@ -84,12 +83,12 @@ def relisted(app, env, *_) -> list[str]:
 
 
 def forget(app, env, page: str) -> None:
-    """Drop which folders were listed for a page that is read anew."""
+    """Forget the listed folders of a page that is read again."""
     vars(env).get("listed", {}).pop(page, None)
 
 
 def listing(folder: str) -> list[str]:
-    """The names in a folder; none where it is gone."""
+    """The names in a folder; none if it does not exist."""
     try:
         return sorted({*os.listdir(folder)} - {"__pycache__"})
     except OSError:
@@ -98,7 +97,7 @@ def listing(folder: str) -> list[str]:
 
 @functools.cache
 def code_of(module: str) -> Path | None:
-    """The file of a loaded module; None for what is built in, or of a library."""
+    """The file of a loaded module; None for a builtin or a library."""
     file = getattr(sys.modules.get(module), "__file__", None)
     file = Path(file).resolve() if file else None
     return file if file and ours(file) else None
@@ -112,7 +111,7 @@ def ours(file: Path) -> bool:
 
 @functools.cache
 def imports(module: str) -> list[tuple[str, str, str]]:
-    """What a module imports: (module, name in it or "", name here)."""
+    """The imports of a module: (module, name in it or "", name here)."""
     package = getattr(sys.modules[module], "__package__", "")
     found = []
     for node in ast.walk(ast.parse(code_of(module).read_text(encoding="utf-8"))):
@@ -126,7 +125,7 @@ def imports(module: str) -> list[tuple[str, str, str]]:
 
 
 def uses(module: str) -> list[str]:
-    """The modules that define what a module imports."""
+    """The modules that define a module's imported names."""
     return [defines(base, name) for base, name, _ in imports(module)]
 
 
@@ -147,7 +146,7 @@ def _note(event: str, arguments: tuple) -> None:
     if event == "open" and set(arguments[1] or "") & set("wax+"):
         return
     if "__editable__" in os.fspath(arguments[0]):
-        return  # no file: how an editable package says where it is
+        return  # no file: the finder of an editable package
     frame, makers = sys._getframe(1), {*_makers}
     if "importlib" in frame.f_code.co_filename:
         return  # code: it is found by its imports

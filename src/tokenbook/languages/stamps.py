@@ -1,10 +1,10 @@
-"""What a notebook's outputs depend on, found by running it.
+"""Dependencies of a notebook's outputs, found by running it.
 
 While the cells run, `Watch` notes which functions of the packages in ``src/`` are
 called, which entries of their tables are looked up and which of their files are read.
-`stands` says how a module stands today as far as it was used: the code of those
-functions, the values of those entries, and its other statements. So a new row of a
-table, a function that no cell calls, a docstring or a comment leaves a stamp alone.
+`stands` hashes the parts of one module that were used: the code of those functions, the
+values of those entries, and its other statements. So a new row of a table, a function
+that no cell calls, a docstring or a comment leaves a stamp alone.
 """
 
 import ast
@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 
 SRC = Path(__file__).resolve().parents[2]
 PLAIN = str | bytes | int | float | tuple | None
-ALL = "*"  # stands for a module's tables where they were not under watch
+ALL = "*"  # all tables of a module, if they were not watched
 DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -34,7 +34,7 @@ def digest(data: str | bytes) -> str:
 
 
 def plain(source: str) -> ast.Module | None:
-    """Return the syntax tree without docstrings; None where it is no plain Python."""
+    """Return the syntax tree without docstrings; None if it is not plain Python."""
     try:
         module = ast.parse(source)
     except SyntaxError:
@@ -50,7 +50,7 @@ def plain(source: str) -> ast.Module | None:
 
 
 def stands(module: str, names: list[str]) -> str:
-    """Return one hash of what was used of a module or file, as it is now."""
+    """Return one hash of the used parts of a module or file, as they are now."""
     if "/" in module:
         file = SRC / module
         return digest(file.read_bytes()) if file.exists() else "gone"
@@ -125,7 +125,7 @@ class Table(dict):
         self.name, self.seen = name, seen
 
     def see(self, key="*") -> None:
-        """Note an entry, unless a module asks for it while it is imported."""
+        """Note an entry, unless it is looked up during an import."""
         wanted = f"{self.name}[{key}]"
         frame = None if wanted in self.seen else sys._getframe()
         while frame:
@@ -151,14 +151,14 @@ for _method in ("__iter__", "__len__", "__or__", "keys", "values", "items", "cop
 
 
 class Watch:
-    """Notes what of the packages in ``src/`` is used between `start` and `stop`."""
+    """Record of the parts of ``src/`` that are used between `start` and `stop`."""
 
     def __init__(self):
         self.used: dict[str, set[str]] = defaultdict(set)
         self.profile = cProfile.Profile(builtins=False)
 
     def start(self, *packages: str) -> None:
-        """Import the packages, put their tables under watch, and start to note."""
+        """Import the packages, wrap their tables, and start to record."""
         for package in packages:
             importlib.import_module(package)
         tables: dict[int, Table] = {}
@@ -183,7 +183,7 @@ class Watch:
                     self.used[name].add("read")
 
     def stop(self) -> str:
-        """Return {module or file: what was used of it} as JSON."""
+        """Return {module or file: its used parts} as JSON."""
         self.profile.disable()
         names = {module.__file__: name for name, module in modules().items()}
         for code in (called.code for called in self.profile.getstats()):

@@ -13,8 +13,8 @@ from tokenbook.languages import HAN, MARKS, pages
 
 WIDE = dict(zip(",;:?!", "，；：？！", strict=True))
 
-# What is no prose: formulas, code, roles, tags, link targets, addresses, table rules
-# and directive lines. Each becomes one private character while the rest is read.
+# Not prose: formulas, code, roles, tags, link targets, addresses, table rules and
+# directive lines. Each becomes one private character while the rest is read.
 KEEP = re.compile(
     r"```.*?```|\$\$.*?\$\$|\$[^$\n]+\$|\{[\w:-]+\}`[^`]*`|\{[^{}\n]*\}|`[^`\n]+`|<[^>\n]+>"
     r"|(?<=\])\([^)\n]*\)|https?://[^\s)]+|^[ \t|:-]+$|^:::.*$|^\([\w-]+\)=$",

@@ -12,7 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-STEPS = (  # what listens to the same event, or changes the same page, does so in order
+STEPS = (  # listeners of one event, and changes of one page, run in this order
     "site.chapter.line_ends",
     "site.editions",
     "site.math.formulas",
@@ -40,15 +40,15 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "site.pages.sources",
     "site.pages.references",
     "site.chapter.code_lines",
-    "explorer.book",
+    "explorer.sphinxext",
     "homework.practice.page",
     "site.chapter.cards",
     "symptoms.page",
     "symptoms.config_page",
-    "figures._book",
+    "figures._sphinxext",
     "site.theme.bundle",
     "site.paths.page",  # writes a page from the bundle
-    "site.share.page",  # cuts what it serves, once it is copied
+    "site.share.page",  # cuts the served files after the copy
 )
 BEFORE_LINKS, AFTER_LINKS = 870, 880  # of a transform: MyST resolves anchors at 879
 LAST = 950  # of an event: after all others, the table of contents (900) included
@@ -62,7 +62,7 @@ TEMPLATES = (
     HERE / "theme" / "templates",
     *sorted({f.parent for f in HERE.glob("*/*.html") if f.parent.name not in INLINE}),
 )
-SERVED = (  # what pages ask for by name: the scripts and styles of the other features
+SERVED = (  # loaded by name: the scripts and styles of the other features
     *sorted(f for f in HERE.glob("*/*.[cj]s*") if f.parent.name not in INLINE),
     HERE.parent / "symptoms" / "symptoms.js",
 )
@@ -89,7 +89,7 @@ def check_features() -> None:
 
 
 def add_files(app: Sphinx, config) -> None:
-    """Tell Sphinx where the templates and the served files of the features are."""
+    """Add the templates and the served files of the features to Sphinx."""
     # before those of the theme, which its own setup has added
     config.templates_path = [*map(str, TEMPLATES), *config.templates_path]
     config.html_static_path = [*config.html_static_path, *map(str, SERVED)]

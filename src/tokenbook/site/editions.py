@@ -1,11 +1,11 @@
 """Build one edition of the book: keep one language, share every anchor.
 
-`edition` says which language stays when a page is read; the other one is
-gone before parsing, so each edition is a complete book with its own titles, search
-index and downloads. Headings get the anchor of their English partner in both, thus a
-link and the language switch work across editions. `edition_links` maps each edition to
-the path of its root, seen from this one's root; empty (the plain
-``jupyter-book build``) means that there is no other edition to link to.
+`edition` is the language that is kept; the other one is removed before parsing, so each
+edition is a complete book with its own titles, search index and downloads. Headings get
+the anchor of their English partner in both, thus a link and the language switch work
+across editions. `edition_links` maps each edition to the path of its root, seen from
+this one's root; empty (the plain ``jupyter-book build``) means that there is no other
+edition to link to.
 """
 
 import json

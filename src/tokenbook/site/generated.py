@@ -1,4 +1,4 @@
-"""A directive that writes Markdown, and the few tools its kinds share.
+"""A directive that writes Markdown, and shared tools of its subclasses.
 
 A generated page is a short ``.md`` page that ends in one such directive; the facts
 stay in the one place where they are kept, and nothing generated is committed.
@@ -20,7 +20,7 @@ ON_PAGE = "本页内容 | On this page"
 
 
 class Generated(SphinxDirective):
-    """Parse what `markdown` returns as part of the page, in the edition's language."""
+    """Parse the result of `markdown` as part of the page, in the edition's language."""
 
     def markdown(self, lang: str) -> str:
         raise NotImplementedError
@@ -30,13 +30,13 @@ class Generated(SphinxDirective):
         with noting(maker):
             try:
                 made = self.made()
-            except ValueError as error:  # in the data: said with its place
+            except ValueError as error:  # in the data: reported with its place
                 raise self.error(str(error)) from None
         depend(self.env, sources(type(self).__module__, maker))
         return made
 
     def made(self) -> list[nodes.Node]:
-        """Return the nodes; the page depends on what is read for them."""
+        """Return the nodes; the page depends on the files read for them."""
         english = headings(self.markdown(SOURCE))
         before = sum("slug" in s for s in self.state.document.findall(nodes.section))
         titles = editions.titles[self.env.docname]
@@ -59,12 +59,12 @@ class Generated(SphinxDirective):
         return [path for path in notebooks if f"chapters/{path.stem}" in found]
 
     def depends_on(self, path: Path | str) -> None:
-        """Rebuild the page when `path` changes, though nobody read it here."""
+        """Rebuild the page when `path` changes, even if it is not read here."""
         self.env.note_dependency(str(path))
 
 
 def jumps(titles: list[dict], lang: str) -> str:
-    """Return links to the sections of a page, where no list of them stands beside."""
+    """Return links to the sections of a page that has no list of them beside it."""
     links = "".join(
         f'<a href="#{slug(title[SOURCE])}">{escape(title[lang])}</a>'
         for title in titles

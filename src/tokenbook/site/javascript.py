@@ -1,4 +1,4 @@
-"""JavaScript while the book is built: V8 on an event loop of its own."""
+"""JavaScript at build time: V8 on a separate event loop."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,8 +12,8 @@ init_mini_racer(flags=(*DEFAULT_V8_FLAGS, "--no-memory-protection-keys"))
 def javascript(program: str) -> MiniRacer:
     """Return a V8 that has run a program.
 
-    V8 would take the event loop that runs in its thread, and answer nothing once that
-    one is closed; in a thread where none runs, it makes one that lives as long as it.
+    MiniRacer binds to the asyncio loop that runs in its thread, and hangs once that
+    loop is closed. Created in a new thread it gets a loop of its own.
     """
     with ThreadPoolExecutor(1) as thread:
         engine = thread.submit(MiniRacer).result()

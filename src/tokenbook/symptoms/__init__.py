@@ -17,7 +17,7 @@ __all__ = ["Report", "read", "read_all", "read_rows"]
 
 @dataclass
 class Report:
-    """A log as it was read."""
+    """The result of reading a log."""
 
     kind: str
     log: Series
@@ -25,7 +25,7 @@ class Report:
 
     @property
     def places(self) -> list[Verdict]:
-        """The places to look, what causes the others first."""
+        """The places to look, causes first."""
         return places(self.verdicts)
 
     def held(self, *levels: str) -> list[str]:
@@ -38,12 +38,12 @@ class Report:
 
 
 def read(data: bytes | str, name: str = "") -> Report:
-    """Return what a log says; `name` is its file's."""
+    """Return the report on a log; `name` is its file's."""
     return read_all([(data, name)])
 
 
 def read_all(files: list[tuple[bytes | str, str]]) -> Report:
-    """Return what a log says; files of one number each are joined by their steps."""
+    """Return the report on files; those of one number each are joined by step."""
     parsed = [
         rows_of(decode(data) if isinstance(data, bytes) else data, name)
         for data, name in files
@@ -59,6 +59,6 @@ def read_all(files: list[tuple[bytes | str, str]]) -> Report:
 
 
 def read_rows(rows: list[dict[str, float]], kind: str = "rows") -> Report:
-    """Return what rows of keys and numbers say."""
+    """Return the report on rows of keys and numbers."""
     log = series_of(rows)
     return Report(kind, log, judge(log))

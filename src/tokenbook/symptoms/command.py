@@ -14,7 +14,7 @@ from tokenbook.symptoms.parse import MAX_CHARS
 from tokenbook.symptoms.rules import Verdict, head, quantities, tail
 from tokenbook.symptoms.series import finite, load
 
-ADVICE = {  # what to log next -> the quantities that make it needless
+ADVICE = {  # advice on logging -> the quantities that make it needless
     "verdict": ("success",),
     "lengths": ("length_right",),
     "groups": ("equal_groups",),
@@ -37,7 +37,7 @@ def add_command(subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a log says; 1 if it holds no key that is known."""
+    """Print the report on a log; return 1 if it has no known key."""
     try:
         files = [(path.read_bytes(), path.name) for path in args.files]
     except OSError as error:
@@ -72,7 +72,7 @@ def as_data(report: symptoms.Report) -> dict:
 
 
 def advice(log) -> list[str]:
-    """Return what to log next, by its name in words.yml."""
+    """Return the names in words.yml of quantities to log next."""
     return [name for name, there in ADVICE.items() if not log.lines.keys() & set(there)]
 
 
@@ -137,7 +137,7 @@ def key_lines(log, lang: str) -> list[str]:
 
 
 def place(one: Verdict, log, lang: str) -> list[str]:
-    """Return the lines of a symptom: title, numbers, and what else it could be."""
+    """Return the lines of a symptom: title, numbers, other explanations."""
     rule, words = one.rule, load("words")
     names = load("quantities")
     shown = [

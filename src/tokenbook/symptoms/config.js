@@ -4,7 +4,7 @@
 function configReader(data) {
   "use strict";
   const OPENS = "([{", CLOSES = ")]}", LONGEST = 200000;
-  const STAGES = ["advantage", "clip_rule", "credit", "log_ratio", "loss"];
+  const STAGES = ["advantage", "clip_rule", "credit_level", "log_ratio", "loss"];
   const WORD = /^[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=[^]*$/;
   const YAML_LINE = /^[ \t]*(#.*|-([ \t].*)?|[\w."'-]+ *:([ \t].*)?|---)?$/;
   const YAML_REST = /^(.*[:-][ \t]+)?[&*!|>%@`].*$/;
@@ -131,7 +131,7 @@ function configReader(data) {
     throw new Problem("brackets", { name: code[at], line: lineOf(text, at) });
   }
 
-  // Tokens of Python: enough to tell a literal from what is computed.
+  // Tokens of Python: enough to tell a literal from a computed value.
   const TOKEN = /[ \t\n]+|\\\n|#[^\n]*|([A-Za-z]{0,2})('''[^]*?'''|"""[^]*?"""|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*")|(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)|([A-Za-z_\u00c0-\u024f\u0370-\u04ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][\w\u00c0-\u024f\u0370-\u04ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]*)|(\*\*|\/\/|[<>=!:]=|->|<<|>>|[-+*\/%()[\]{}.,:=<>&|^~@])/y;
   function tokens(text, first) {
     const found = [];
@@ -223,7 +223,7 @@ function configReader(data) {
     return found;
   }
   const KEYWORDS = "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(" ");
-  // A token of an argument that cannot stand where it stands; true if there is none.
+  // The first misplaced token of an argument; true if there is none.
   function amiss(list) {
     if (!list.length) return true;
     const named = list[0].kind === "name" && list[1] && list[1].text === "=";

@@ -1,11 +1,12 @@
-"""Read my configuration 读配置: what a trainer's configuration computes, exactly.
+"""Read my configuration 读配置: the exact loss of a trainer's configuration.
 
     text -> Setting (library, values) -> sizes, ratio, denominator, nearest, traps
 
-What the libraries do is data, in config.yml; here are the readers of Python, JSON,
-YAML, overrides and flags, a small evaluator, and the comparison with ALGORITHMS. A
-value that is computed in the reader's text is not guessed; what needs it is unknown.
-config.js does the same in the browser; tests/test_readconfig.py compares the two.
+The behaviour of the libraries is data, in config.yml; here are the parsers of Python,
+JSON, YAML, overrides and flags, a small evaluator, and the comparison with ALGORITHMS.
+A value that is computed in the user's text is not guessed; results that need it are
+unknown. config.js does the same in the browser; tests/test_readconfig.py compares the
+two.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import yaml
 from tokenbook.languages import LANGUAGES
 
 HERE = Path(__file__).parent
-STAGES = ("advantage", "clip_rule", "credit", "log_ratio", "loss")
+STAGES = ("advantage", "clip_rule", "credit_level", "log_ratio", "loss")
 OPENS, CLOSES = "([{", ")]}"
 LONGEST = 200_000  # characters
 WORD = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=.*", re.S | re.A)
@@ -35,7 +36,7 @@ PROCESSES = ("num_processes", "nproc_per_node")
 
 
 class Problem(ValueError):
-    """A text of which nothing was read: its id in config.yml, and what fills it."""
+    """A text that cannot be read: id of its message in config.yml, and values."""
 
     def __init__(self, name_in_words: str, /, **parts):
         super().__init__(name_in_words)
@@ -51,15 +52,15 @@ class Unknown:
 
 @dataclass
 class Setting:
-    """What a text sets: of which library, and the values by the library's own names.
+    """The settings in a text: the library, and the values by the library's own names.
 
     Args:
         library: key in config.yml.
         given: literal values.
         computed: the source text of values that are not literal.
-        spread: what is unpacked into the call, unread.
-        processes: as a launcher's flag says, or None.
-        calls: how many configurations the text holds.
+        spread: expressions unpacked into the call, not evaluated.
+        processes: from a launcher's flag, or None.
+        calls: number of configurations in the text.
     """
 
     library: str = ""
@@ -168,7 +169,7 @@ def evaluate(node: list, names: Mapping[str, object], given: set[str]) -> object
 
 
 def both(values: list) -> Unknown | None:
-    """Return what is unknown in values, or None."""
+    """Return the unknown value among values, or None."""
     unknown = [value.names for value in values if isinstance(value, Unknown)]
     return Unknown(frozenset().union(*unknown)) if unknown else None
 
@@ -242,7 +243,7 @@ def tidy(value: object) -> object:
 
 
 def fresh_updates(every: int, accumulated: int) -> int:
-    """How many updates of a period see the weights that sampled all of their responses.
+    """Number of updates of a period that are on-policy for all of their responses.
 
     A sampling serves `every` micro-steps, an update `accumulated`; both start together
     again after a period. Its ratio is 1 as long as no update lies between.
@@ -265,10 +266,10 @@ def fresh_updates(every: int, accumulated: int) -> int:
 
 
 def read(text: str) -> Setting:
-    """Return what a text sets.
+    """Return the settings in a text.
 
     Raises:
-        Problem: nothing can be read of it; a part of it would be misleading.
+        Problem: the text cannot be read as a whole.
     """
     text = text.replace("\ufeff", "").replace("\r\n", "\n")
     if not text.strip():
@@ -418,7 +419,7 @@ def leaves(found: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def put(setting: Setting, name: str, value: object):
-    """Add a value as a shell or YAML writes it, to what is read or to what is not."""
+    """Add a value in the syntax of a shell or YAML, as literal or computed."""
     if isinstance(value, str) and ("$" in value or "`" in value):
         setting.computed[name] = value
         setting.given.pop(name, None)
@@ -525,7 +526,7 @@ def fill(word: str, variables: Mapping[str, str]) -> str:
 
 
 def library_of(names: list[str]) -> str:
-    """Return the library that knows most of the names, or nothing."""
+    """Return the library with most of the names, or ""."""
     known = {
         library: sum(is_known(library, name) for name in names)
         for library in data()["libraries"]
@@ -536,7 +537,7 @@ def library_of(names: list[str]) -> str:
 
 @cache
 def is_known(library: str, name: str) -> bool:
-    """Whether a library has a field of this name, or a group that holds it."""
+    """Whether a library has a field or a group of fields of this name."""
     table = data()["libraries"][library]
     if name in table["at"] or name in table["names"]:
         return True
@@ -561,7 +562,7 @@ def nearest_name(library: str, name: str) -> str:
 
 
 def distance(a: str, b: str) -> int:
-    """Return how many letters to insert, delete or replace (Levenshtein)."""
+    """Return the Levenshtein distance: letters to insert, delete or replace."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         before, row[0] = row[0], i
@@ -574,7 +575,7 @@ def distance(a: str, b: str) -> int:
 
 
 def report(text: str, lang: str = "en", processes: int | None = None) -> dict:
-    """Return what a text sets and computes, as data; `problem` if nothing was read.
+    """Return the settings and results of a text as data, or its `problem`.
 
     Args:
         text: a configuration, as it is pasted.
@@ -583,7 +584,7 @@ def report(text: str, lang: str = "en", processes: int | None = None) -> dict:
 
     Returns:
         library, version, read (values by name), notes, refused (or None), sizes, ratio,
-        denominator, nearest, traps. Numbers that depend on what was not read are None.
+        denominator, nearest, traps. Numbers that depend on unknown values are None.
     """
     try:
         setting = read(text)
@@ -667,7 +668,7 @@ def reported(setting: Setting, lang: str, processes: int | None) -> dict:
 
 
 def interpolated(setting: Setting, table: dict) -> dict[str, object]:
-    """Return the values by name, `${a.b}` resolved, what is computed as Unknown."""
+    """Return the values by name, `${a.b}` resolved, computed ones as Unknown."""
     values = dict(setting.given)
     for name, source in setting.computed.items():
         values[name] = Unknown(frozenset([name]))
@@ -795,7 +796,7 @@ def zoo() -> dict[str, dict[str, object]]:
 
 
 def bundle(lang: str) -> dict:
-    """Return what config.js needs, with the sentences of one language."""
+    """Return the data of config.js, with the sentences of one language."""
     return only(lang, data() | {"zoo": zoo()})
 
 
@@ -809,10 +810,10 @@ def only(lang: str, value: object) -> object:
 
 
 def nearest(row: Mapping[str, object], apart: dict, lang: str) -> dict:
-    """Return the entry of ALGORITHMS that a row differs least from, and in what.
+    """Return the entry of ALGORITHMS nearest to a row, and the differences.
 
-    A stage that is another function counts 6, another choice 2, another number 1 and
-    the stabiliser of the standard deviation nothing. What was not read is not counted.
+    Another function counts 6, another choice 2, another number 1 and the stabiliser of
+    the standard deviation nothing. Unknown values are not counted.
     """
     best = None
     also = []
@@ -856,7 +857,7 @@ def differences(row: Mapping, entry: Mapping, apart: Mapping) -> list[str]:
 
 
 def weigh(part: str, row: Mapping, entry: Mapping) -> int:
-    """Return what a difference counts."""
+    """Return the weight of a difference."""
     if part == "advantage.eps":
         return 0
     if part in STAGES:

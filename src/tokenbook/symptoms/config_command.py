@@ -1,4 +1,4 @@
-"""``python -m tokenbook config``: what a configuration of a trainer computes."""
+"""``python -m tokenbook config``: the loss of a trainer's configuration."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def texts_of(words: list[str]):
 
 
 def encoding_of(raw: bytes) -> str:
-    """Return how a file is written: UTF-8, UTF-16 with its mark, or GB 18030."""
+    """Return the encoding of a file: UTF-8, UTF-16 with its mark, or GB 18030."""
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     try:

@@ -1,8 +1,7 @@
 """The second box of the page *Read my log*: ``read-my-configuration``, in Sphinx.
 
-It stands in a page with ``read-my-log``, whose style it shares and whose head forbids
-connections. All that it needs is in the page: the data of config.yml, the entries of
-ALGORITHMS, and the program.
+It shares page and style with ``read-my-log``, and the page's head forbids connections.
+The page contains all data: config.yml, the entries of ALGORITHMS, and the program.
 """
 
 from docutils import nodes
@@ -43,7 +42,7 @@ def box_html(lang: str) -> str:
 
 
 class ReadMyConfiguration(Generated):
-    """The box into which a configuration goes."""
+    """The input box of a configuration."""
 
     def made(self) -> list[nodes.Node]:
         for path in HERE.glob("config*"):

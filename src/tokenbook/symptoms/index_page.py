@@ -34,7 +34,7 @@ WIDTH, HEIGHT, POINTS, FEW = 150, 56, 49, 25
 
 
 def noise(t: float) -> float:
-    """Return what looks like noise, the same every time."""
+    """Return deterministic pseudo-noise."""
     return math.sin(47 * t) * 0.6 + math.sin(113 * t + 1) * 0.4
 
 
@@ -104,7 +104,7 @@ def curves() -> dict[str, list[dict]]:
 
 
 def drawing(rows: list[dict], points: int) -> str:
-    """Return one or two curves, each through so many points, as an SVG."""
+    """Return one or two curves through their points as an SVG."""
     paths = []
     for look, row in zip(("ink", "old"), rows, strict=False):
         end = ENDS.get(row["shape"], 1)
@@ -124,7 +124,7 @@ def drawing(rows: list[dict], points: int) -> str:
 
 
 def names(rows: list[dict], lang: str) -> str:
-    """Return what each curve is of."""
+    """Return the label of each curve."""
     return "".join(
         f'<span class="{look}">{escape(row[lang])}</span>'
         for look, row in zip(("ink", "old"), rows, strict=False)
@@ -145,7 +145,7 @@ def quantities(rows: list[dict]) -> dict[str, None]:
 
 
 def across(cards: int) -> int:
-    """Return how many cards stand in a row, so that the last row is full or nearly."""
+    """Return the number of cards per row that fills the last row best."""
     return min(ACROSS, key=lambda row: -cards % row)
 
 
@@ -192,7 +192,7 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
 
 
 def words_bar(count: int, lang: str) -> str:
-    """Return the filter by words, and how many are shown; its script shows it."""
+    """Return the filter by words with its counter; the script reveals it."""
     ask, shown, none, back, elsewhere = (
         escape(pick(text, lang)) for text in (FILTER, SHOWN, NONE, BACK, ELSEWHERE)
     )
@@ -241,7 +241,7 @@ class Sketches(SphinxTransform):
 
 
 class PhenomenaTable(Generated):
-    """What shows on *fill the signs*, from the lab's store."""
+    """Phenomena on *fill the signs*, from the lab's store."""
 
     def markdown(self, lang: str) -> str:
         return phenomena.phenomena_table(lang)

@@ -1,7 +1,7 @@
 """The keys of the logs: a list on the page of symptoms, a line each for the search.
 
-What a key means stands in ``keys.yml``; in which quantities a symptom shows is
-said by its curves, in ``src/tokenbook/symptoms/curves.yml``.
+The meaning of a key is in ``keys.yml``; the quantities of a symptom are those of its
+curves in ``src/tokenbook/symptoms/curves.yml``.
 """
 
 import re
@@ -53,7 +53,7 @@ def sentences(text: str, lang: str) -> str:
 
 
 def told(row: dict, lang: str) -> str:
-    """Return what a key averages, and what changes its reading."""
+    """Return the averaging of a key, and the caveats."""
     trap = data("traps")[row["trap"]][lang] if row["trap"] else ""
     space = " " * (lang == SOURCE and bool(trap))
     return sentences(row["averages"][lang], lang) + space + trap
@@ -98,7 +98,7 @@ def titles(lang: str) -> dict[str, str]:
 
 
 def lines(lang: str) -> list[tuple[str, str, str, bool]]:
-    """Return (quantity, key, what it is, whether it is logged today) of each key."""
+    """Return (quantity, key, description, whether it is logged today) of each key."""
     open_, close, colon, *_ = MARKS[lang]
     found: dict[tuple[str, str], list[str]] = {}
     for row in data("keys"):
@@ -127,7 +127,7 @@ def lines(lang: str) -> list[tuple[str, str, str, bool]]:
 
 
 def for_search(lang: str) -> dict:
-    """Return what the search says of the keys: a line each, and the symptoms."""
+    """Return the search entries of the keys: a line each, and the symptoms."""
     return {
         "page": "book/symptoms",
         "title": pick(TITLE, lang),
@@ -137,7 +137,7 @@ def for_search(lang: str) -> dict:
 
 
 class LogKeys(Generated):
-    """Every key by its quantity, with what it averages and the symptoms it shows."""
+    """Every key by its quantity, with its averaging and symptoms."""
 
     def markdown(self, lang: str) -> str:
         open_, close, colon, _, comma, _ = MARKS[lang]

@@ -1,6 +1,6 @@
 """The page *Read my log*: a Sphinx extension.
 
-Its directives: ``read-my-log`` is the box, ``log-rates`` says how often it is right,
+Its directives: ``read-my-log`` is the box, ``log-rates`` its measured accuracy,
 ``not-in-a-log`` and ``keys-by-library`` are lists. ``reader.js`` runs in a worker that
 is made of its own text, and the page's head forbids connections.
 """
@@ -67,7 +67,7 @@ def decided() -> list[dict]:
 
 
 def reader_data() -> dict:
-    """Return what the reader needs: keys, rules and the names of steps."""
+    """Return the data of reader.js: keys, rules and the names of steps."""
     lines, of = [], None
     for key, name, library, _ in key_table():
         if library != of:
@@ -89,7 +89,7 @@ def reader_data() -> dict:
 
 
 def view_data(lang: str, root: Path) -> dict:
-    """Return what the page shows, in one language."""
+    """Return the texts of the page in one language."""
     known = anchors(root)
     told = []
     for one in decided():
@@ -166,7 +166,7 @@ FILES = ("style.css", "reader.js", "view.js")
 
 
 class ReadMyLog(Generated):
-    """The box into which a log goes, and what is said about it."""
+    """The input box of a log, and the place of its report."""
 
     def made(self) -> list[nodes.Node]:
         for path in FOLDER.iterdir():
@@ -178,7 +178,7 @@ class ReadMyLog(Generated):
 
 
 class LogRates(Generated):
-    """A table: how often the reader is right."""
+    """A table of the reader's measured accuracy."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(FOLDER / "rates.yml")
@@ -187,7 +187,7 @@ class LogRates(Generated):
 
 
 def rates_table(lang: str) -> str:
-    """Return how often the reader is right, as a Markdown table with its date."""
+    """Return the reader's accuracy as a Markdown table with its date."""
     say, rates = load("words")["rates"], load("rates")
     rows = []
     for row, (part, some, every) in RATES.items():
@@ -203,7 +203,7 @@ def rates_table(lang: str) -> str:
 
 
 def share(part: int, every: int, form: str) -> str:
-    """Return a share as it is written in a table.
+    """Return a share as text of a table.
 
     >>> share(1, 8, "{part} of {all} ({share})")
     '1 of 8 (12%)'
@@ -212,7 +212,7 @@ def share(part: int, every: int, form: str) -> str:
 
 
 class NotInALog(Generated):
-    """A list of the symptoms that no log decides, and what does."""
+    """A list of the symptoms that no log decides, and their tests."""
 
     def markdown(self, lang: str) -> str:
         self.depends_on(FOLDER / "rules.yml")
@@ -230,9 +230,9 @@ class NotInALog(Generated):
 
 
 class KeysByLibrary(Generated):
-    """A table for each library, folded: its keys, the book's words, what is averaged.
+    """A folded table for each library: its keys, the book's names, the averaging.
 
-    The rows stand in the order of keys.yml, in which ``view.js`` counts them.
+    The rows are in the order of keys.yml; ``view.js`` refers to them by index.
     """
 
     def made(self) -> list[nodes.Node]:

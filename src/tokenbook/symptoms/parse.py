@@ -145,7 +145,7 @@ def json_lines(lines: list[str]) -> list[dict[str, float]]:
 
 
 def loads(text: str):
-    """Parse JSON, whole numbers as floats; refuse what is nested too deep."""
+    """Parse JSON, whole numbers as floats; refuse deep nesting."""
     depth = 0
     for found in re.finditer(r"[\[\]{}]", text):
         depth += 1 if found[0] in "[{" else -1
@@ -223,7 +223,7 @@ def body(head: list[str], lines: list[str], sep: str) -> list[dict[str, float]]:
 
 
 def cells(line: str, sep: str) -> list[str]:
-    """Return the cells of a table's line; a comma may stand inside quotes."""
+    """Return the cells of a table's line; quotes may contain a comma."""
     if sep == " ":
         return line.split()
     if sep == "|":
@@ -244,7 +244,7 @@ def cells(line: str, sep: str) -> list[str]:
 
 
 def braces(text: str) -> list[tuple[int, int]]:
-    """Return where each outermost {...} begins and ends; strings may hold braces."""
+    """Return begin and end of each outermost {...}; strings may contain braces."""
     spans, depth, start, quote, at, again = [], 0, 0, "", 0, RETRIES
     while (found := BRACE.search(text, at)) and len(spans) <= 2 * MAX_ROWS:
         at, sign = found.end(), found[0]
@@ -271,7 +271,7 @@ def braces(text: str) -> list[tuple[int, int]]:
 
 
 def pairs_of(text: str) -> tuple[dict[str, float], int]:
-    """Return the numbers of 'key': value pairs, and how many pairs there are."""
+    """Return the numbers of 'key': value pairs, and the count of all pairs."""
     pairs = PAIR.findall(text)
     values = ((key, number(value)) for key, value in pairs)
     return {key: value for key, value in values if value is not None}, len(pairs)
@@ -302,7 +302,7 @@ def from_console(text: str) -> list[dict[str, float]]:
 
 
 def from_lines(text: str) -> list[dict[str, float]]:
-    """Return the rows of step lines, and of keys that stand one to a line."""
+    """Return the rows of step lines, and of lines with one key each."""
     rows, group = [], {}
     for line in text.split("\n"):
         if len(line) > MAX_LINE or not (line := re.sub(r"\s+", " ", line).strip()):
@@ -332,7 +332,7 @@ def from_lines(text: str) -> list[dict[str, float]]:
 
 
 def step_line(line: str) -> dict[str, float]:
-    """Return the row of a line that holds a whole step: verl, prime-rl or mlx."""
+    """Return the row of a line with a whole step: verl, prime-rl or mlx."""
     if found := VERL.search(line):
         row = {"step": float(found[1])}
         for part in line[found.start() :].split(" - ")[1:]:

@@ -1,7 +1,8 @@
 """Rules over series, with unknown values; ``reader.js`` evaluates the same trees.
 
 A rule's `when` is an expression of Python's grammar: names and calls of quantities,
-numbers, + - * /, one comparison, and, or, not. What a log lacks is unknown (None).
+numbers, + - * /, one comparison, and, or, not. A quantity that is not in the log is
+unknown (None).
 """
 
 import ast
@@ -84,7 +85,7 @@ def _tree(node: ast.expr) -> Tree:
 
 
 def quantities(node: Tree) -> list[str]:
-    """Return the quantities that a tree asks for, each once, in their order."""
+    """Return the quantities of a tree, each once, in their order."""
     if isinstance(node, str):
         return [node]
     parts = node[1:] if isinstance(node, list) else []
@@ -102,7 +103,7 @@ def rules() -> list[dict]:
 
 @dataclass
 class Verdict:
-    """What a log says about one rule: True, False, or None where it cannot say."""
+    """Result of one rule on a log: True, False, or None if unknown."""
 
     rule: dict
     holds: bool | None
@@ -115,10 +116,10 @@ def judge(log: Series) -> list[Verdict]:
 
 
 def verdict(rule: dict, log: Series) -> Verdict:
-    """Return what a log says about a rule.
+    """Return the verdict of a rule on a log.
 
-    Where a part is unknown, a second reading takes an `or` for its known parts and the
-    `not` of something unknown for true.
+    If a part is unknown, a second evaluation takes an `or` by its known parts and the
+    `not` of an unknown part as true.
     """
     if not rule["tree"]:
         return Verdict(rule, None, [])
@@ -135,7 +136,7 @@ def verdict(rule: dict, log: Series) -> Verdict:
 
 
 def places(verdicts: list[Verdict]) -> list[Verdict]:
-    """Return the places to look, at most three, what causes the others first."""
+    """Return the places to look, at most three, causes first."""
     held = [one for one in verdicts if one.holds and one.rule["level"] in ALARMS]
     return held[:SHOWN]
 
@@ -194,7 +195,7 @@ def call(name: str, of: str, argument: float | None, log: Series):
 
 
 def width(xs: list[float]) -> int:
-    """Return how many values are one fifth, at least one."""
+    """Return one fifth of the number of values, at least 1."""
     return max(1, len(xs) // 5)
 
 
@@ -254,7 +255,7 @@ def late(xs: list[float]) -> float:
 
 
 def lost(xs: list[float]) -> float:
-    """Return how much of the peak, or of the rise to it, is gone at the end."""
+    """Return the lost share of the peak, or of the rise to it, at the end."""
     ys = smooth(xs)
     peak = max(ys)
     return (peak - tail(xs)) / max(abs(peak), peak - min(ys), 1e-12)

@@ -52,7 +52,7 @@ class Series:
 
 
 class Keys:
-    """The keys of all libraries, and the quantity that a logged key stands for."""
+    """The keys of all libraries, and the quantity of a logged key."""
 
     def __init__(self, rows: list[tuple]):
         self.exact, self.patterns, self.boards = {}, [], {}
@@ -66,7 +66,7 @@ class Keys:
                 self.boards.setdefault(key.replace("/", "_"), key)
 
     def name(self, key: str, library: str | None) -> tuple | None:
-        """Return (quantity, library, trap) of a key; its own library's goes first."""
+        """Return (quantity, library, trap) of a key, preferably of its own library."""
         key = tidy(key)
         if key.endswith(("@min", "@max")):
             return None
@@ -205,7 +205,7 @@ COUNTS = ("solve_none_count", "solve_all_count")
 
 
 def equal_groups(log: Series) -> Line | None:
-    """Return the share of groups of equal rewards, where other numbers tell it."""
+    """Return the share of groups of equal rewards, if it can be derived."""
     lines = log.lines
     if "all_wrong" in lines and "all_right" in lines:
         return each(log, lambda a, b: a + b, "all_wrong", "all_right")
@@ -228,7 +228,7 @@ def equal_groups(log: Series) -> Line | None:
 
 
 def moved(parts: dict[str, Line]) -> tuple[int, int, int]:
-    """Return how many of several rewards rise, fall, and never change."""
+    """Return the numbers of rewards that rise, fall, and never change."""
     up = down = stuck = 0
     for line in parts.values():
         xs = finite(line)
@@ -249,7 +249,7 @@ def is_share(line: Line) -> bool:
 
 
 def solved(log: Series) -> Line | None:
-    """Return what can be read as the share of prompts solved."""
+    """Return the series of the share of prompts solved, if there is one."""
     lines = log.lines
     if "success" in lines and is_share(lines["success"]):
         return lines["success"]

@@ -1,7 +1,7 @@
 "use strict";
-// The index of the symptoms: words leave what has all of them, beside the choice of a
-// quantity, which the style sheet makes alone. It says how many are shown, and from none
-// there is a way back. What is chosen stands in the address, so that it can be sent.
+// The index of the symptoms: words leave what has all of them, beside the choice of a quantity,
+// which the style sheet makes alone. It counts the shown ones, and offers a way back from none. The
+// choice is in the address, so that it can be sent.
 (() => {
   const finder = document.querySelector(".finder"), bar = finder.querySelector(".finder-words");
   const field = bar.querySelector("input"), says = bar.querySelector("[role=status]");
@@ -43,7 +43,7 @@
     show();
     note();
   };
-  const target = () => { // what a link leads to is listed
+  const target = () => { // the target of a link is listed
     const to = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!to?.closest(".unlisted")) return;
     all();

@@ -10,7 +10,7 @@ from lxml import html
 from tokenbook import ROOT
 from tokenbook.languages.data import load
 
-# Controls, and what a script or a picture shows in another form.
+# Controls, and parts that a script or a picture shows in another form.
 GONE = {
     *("script", "style", "button", "textarea", "input", "select", "nav", "svg"),
     *("template", "fieldset", "label"),
@@ -64,7 +64,7 @@ def classes(element) -> set[str]:
 
 
 def gone(element) -> bool:
-    """Whether an element says nothing without a browser."""
+    """Whether an element is useless without a browser."""
     return (
         not isinstance(element.tag, str)
         or element.tag in GONE
@@ -116,7 +116,7 @@ def as_text(link: str) -> str:
 
 
 def blocks(element) -> str:
-    """Return what stands in an element, block by block."""
+    """Return the contents of an element, block by block."""
     said, line = [], [element.text or ""]
     for child in element:
         if isinstance(child.tag, str) and (
@@ -175,12 +175,12 @@ def block(element) -> str:
 
 
 def named(summary) -> str:
-    """Return what a fold is called; open and closed ones may have a name each."""
+    """Return the title of a fold; open and closed ones may have a title each."""
     return inline((summary.findall("p") or [summary])[0])
 
 
 def drawing(element) -> str:
-    """Return the words of a figure: its title, and what a screen reader says of it."""
+    """Return the words of a figure: its title and its text for a screen reader."""
     title = element.find_class("ex-title")
     said = [title[0].text_content()] if title else []
     said += [e.get("aria-label", "") for e in element.find_class("ex-live")]

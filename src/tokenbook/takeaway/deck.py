@@ -2,8 +2,8 @@
 
     python -m tokenbook.takeaway.deck [--site DIR]
 
-A card's id comes from where its question stands, not from its words, so a newer deck
-keeps what a learner has reached.
+A card's id depends on the place of its question, not on its words, so a newer deck
+keeps a learner's progress.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Beside ``x.html`` lies ``x.md``; ``llms.txt`` lists the pages (https://llmstxt.org),
 ``{lang}/llms-full.txt`` has all of an edition, and ``data/`` has symptoms, laws and log
-keys. Each says which version it is.
+keys. Each names its version.
 """
 
 import argparse

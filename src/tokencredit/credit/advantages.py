@@ -1,4 +1,4 @@
-"""Advantages 优势: how much better than expected, token by token or per sequence."""
+"""Advantages 优势: reward minus its expectation, per token or per sequence."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def turn_gae(
         over turn ends:  R = gae(r, V; turn_gamma, lam, last_values) + V
         inside a turn:   gae with reward R on its last token, no value beyond it
 
-    The state after the last turn of a truncated episode is the start of a turn that is
-    not there: its value is turn_gamma away, as that of any next turn. Limit: one turn
-    gives gae(rewards, values, mask), with last_values if turn_gamma = gamma.
+    The state after the last turn of a truncated episode counts as the start of a next
+    turn, so its value is discounted by turn_gamma. Limit: one turn gives gae(rewards,
+    values, mask), with last_values if turn_gamma = gamma.
 
     Args:
         rewards: on turn ends only.
@@ -293,18 +293,17 @@ def leave_one_out(
 def teacher_gap(
     old_log_probs: PerToken, ref_log_probs: PerToken, mask: TokenMask
 ) -> PerToken:
-    """On-policy distillation 同策略蒸馏的优势: a teacher reads what the student wrote.
+    """Advantage of on-policy distillation 同策略蒸馏的优势: teacher minus student.
 
         A_t = log pi_teacher(y_t) - log pi_old(y_t)
 
-    The teacher stands where other algorithms have their reference. Its expectation over
-    y_t is minus the reverse KL at that place, and the policy gradient with it is the
-    gradient of that KL (2306.13649; the form with the sampled token: Lu 2025). No
-    verdict is looked at, and no token is credited with what came after it. Limit: a
-    teacher that agrees teaches nothing, A = 0.
+    The teacher takes the place of the reference. Its expectation over y_t is minus the
+    reverse KL at that place, and the policy gradient with it is the gradient of that KL
+    (2306.13649; the form with the sampled token: Lu 2025). No reward enters, and no
+    token gets credit for later ones. Limit: A = 0 where teacher and student agree.
 
     Args:
-        old_log_probs: of the student when it wrote.
+        old_log_probs: of the student when it sampled.
         ref_log_probs: of the same tokens under the teacher.
         mask: True where the student chose the token.
 
@@ -314,8 +313,8 @@ def teacher_gap(
     Raises:
         ValueError: shapes differ, not float, mask not bool.
 
-    Easy to break: differentiated as a loss, it has an expected gradient of 0, whoever
-    the teacher is.
+    Easy to break: differentiated as a loss, it has an expected gradient of 0 for every
+    teacher.
 
     >>> old, teacher = torch.tensor([[0.5, 0.8]]).log(), torch.tensor([[0.25, 0.8]])
     >>> teacher_gap(old, teacher.log(), old < 0).round(decimals=4)

@@ -63,7 +63,7 @@ def top_variance(
         groups: which prompt each sequence answers.
         keep: share of the groups, in (0, 1].
         missing: what happens to a NaN, see `dynamic_sampling`; a group without a
-            verdict is none.
+            verdict does not count.
 
     Returns:
         True for the sequences to keep.

@@ -12,7 +12,7 @@ from tokencredit.tensors.checks import choice, describe, floats, group_ids
 from tokencredit.tensors.shapes import GroupIds, PerSequence
 
 TINY = 1e-154  # a deviation this small has a square of 0: so that 0 / std is 0
-MISSING = ("refuse", "leave out")  # what happens to a reward that is NaN
+MISSING = ("refuse", "leave out")  # of a reward that is NaN
 
 
 class Groups(NamedTuple):
@@ -22,7 +22,7 @@ class Groups(NamedTuple):
     to 0.
     """
 
-    index: Tensor  # [B]: which group a sequence belongs to, 0 .. G-1
+    index: Tensor  # [B]: index of a sequence's group, 0 .. G-1
     size: Tensor  # [G], in float64: a quotient of integers would be float32
     centred: Tensor  # [B]: reward minus the mean of its group
     std: Tensor  # [G]: with n - 1; 0 for a group of one
@@ -31,7 +31,7 @@ class Groups(NamedTuple):
 def group_rewards(
     rewards: PerSequence, groups: GroupIds, missing: str = "refuse"
 ) -> Groups:
-    """Means and standard deviations per group, whatever the ids.
+    """Means and standard deviations per group, for any ids.
 
     Sums run in float64, in the order of the batch, on rewards measured from the lowest
     of the group. So equal rewards are centred to exactly 0 and have a standard

@@ -1,4 +1,4 @@
-"""Returns 回报: what came after each token, nearer rewards counting more."""
+"""Returns 回报: the discounted sum of the rewards from each token on."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ CHUNK = 1 << 18  # positions handled at once: a megabyte of float32 stays in cac
 
 
 def next_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
-    """The decayed sum that each position finds to its right 右侧的衰减和.
+    """The decayed sum to the right of each position 右侧的衰减和.
 
         z_t = x_{t+1} + decay_{t+1} z_{t+1},    z_{T-1} = last
 
-    Few positions are added one after the other. Otherwise cut T into blocks: all
-    blocks are summed side by side, each with the product of its decays. Their first
-    entries are the same problem, BLOCK times shorter, and its solution is what each
-    block finds to its right. So BLOCK * log(T) steps stand in sequence, and the work
-    is linear in T.
+    A short row is summed position by position. A longer one is cut into blocks that are
+    summed in parallel, each with the product of its decays. The first entries of the
+    blocks are the same problem, BLOCK times shorter; its solution is the sum to the
+    right of each block. So the sequential depth is BLOCK * log(T), and the work is
+    linear in T.
 
     Args:
-        x: what each position adds, [B, T].
-        decay: what is kept of the sum to its right, [B, T].
-        last: what stands to the right of the last position, [B].
+        x: the terms, [B, T].
+        decay: factor on the sum to the right, [B, T].
+        last: the sum to the right of the last position, [B].
 
     Returns:
         The sums, [B, T].
@@ -67,7 +67,7 @@ def next_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
 
 
 def row_sum(rewards: PerToken) -> PerSequence:
-    """What each row earned in all 整条的奖励, wherever in the row it was paid.
+    """Total reward of each row 整条的奖励, on whichever tokens it was paid.
 
     Added in float64, where sums of float32 rewards are exact: rows that earned the
     same get the same bits, on every CPU.
@@ -92,7 +92,7 @@ def decayed_sum(x: Tensor, decay: Tensor, last: Tensor) -> Tensor:
 def select(mask: Tensor, x: Tensor) -> Tensor:
     """x where the mask is True, else 0: torch.where without gradient, twice as fast.
 
-    Bits are kept or cleared, so a NaN goes too (multiplying would keep it).
+    Bits are kept or cleared, so a NaN is removed too (a product would keep it).
 
     >>> select(torch.tensor([True, False]), torch.tensor([3.0, float("nan")]))
     tensor([3., 0.])
@@ -126,7 +126,7 @@ def everywhere(like: Tensor) -> Tensor:
 
 
 def bootstrap(last_values: Tensor | None, like: Tensor) -> Tensor:
-    """What stands after the last token: `last_values` [B], or 0 where terminated."""
+    """Value after the last token: `last_values` [B], 0 where terminated."""
     if last_values is None:
         return like.new_zeros(len(like))
     per_row = like.new_empty(len(like))
@@ -145,9 +145,9 @@ def discounted_return(
 
         G_t = r_t + gamma * G_{t+1},    G_T = 0 if terminated, V(s_T) if truncated
 
-    As a matrix, G = U r with U[t, s] = gamma^(s-t) for s >= t; its inverse is
-    1 - gamma * shift. Limits: gamma = 0 gives the reward itself, gamma = 1 the sum
-    of what is still to come.
+    As a matrix, G = U r with U[t, s] = gamma^(s-t) for s >= t; its inverse is 1 - gamma
+    * shift. Limits: gamma = 0 gives the reward itself, gamma = 1 the sum of the rewards
+    from here on.
 
     Args:
         rewards: on the token that earned them, 0 on masked tokens.
@@ -181,7 +181,7 @@ def discounted_return(
 
 
 def per_turn(rewards: PerToken, turn_ends: TokenMask) -> PerToken:
-    """Everything a turn earned, on its last token 每轮的奖励; none after the last.
+    """Total reward of each turn, on its last token 每轮的奖励; none after the last.
 
     >>> ends = torch.tensor([[False, True, False, True]])
     >>> per_turn(torch.tensor([[1.0, 2.0, 0.0, 4.0]]), ends)

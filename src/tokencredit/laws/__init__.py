@@ -3,10 +3,10 @@
     check("loss", my_loss, like="GRPO")
     python -m tokencredit.laws --loss mypkg:my_loss --like GRPO
 
-A room of the museum (``book/errata/``) is the only place of its law, and says of which
-kinds of functions it speaks. Algorithms break some laws on purpose: a mean per response
-weighs tokens by length. `like` leaves out what its entry of ALGORITHMS breaks; without
-it a law is left out that any entry breaks.
+A law is defined in its room of the museum (``book/errata/``), with the kinds of
+functions to which it applies. Some algorithms break a law on purpose: a mean per
+response weighs tokens by length. `like` skips the laws that its entry of ALGORITHMS
+breaks; without it a law is skipped if any entry breaks it.
 """
 
 import inspect
@@ -39,7 +39,7 @@ SAID = {
 
 
 class Outcome(NamedTuple):
-    """What came of a law: "kept", "broken" or "skipped", which is not "kept"."""
+    """Result of a law: "kept", "broken" or "skipped" (not the same as "kept")."""
 
     room: str  # its place on the site
     verdict: str
@@ -53,7 +53,7 @@ def exhibits() -> dict[str, dict]:
 
 
 ROOMS = {name[:2]: room for name, room in exhibits().items()}
-KINDS: dict[str, list] = {}  # of functions: each room that speaks of it, and the ways
+KINDS: dict[str, list] = {}  # by kind of function: its rooms, and the ways
 for number, room in ROOMS.items():
     for kind, how in room["SPEAKS_OF"].items():
         law = (number, *(getattr(ways, way) for way in how.split()))
@@ -61,7 +61,7 @@ for number, room in ROOMS.items():
 
 
 def known(row: Algorithm) -> dict:
-    """Return what a law may give of the algorithm that a function is to be like."""
+    """Return the facts about the algorithm `like` that a law may use."""
     norm = BUDGET if row.aggregation.endswith("norm") else None
     return {"how": row.aggregation, "estimator": row.kl_estimator, "max_length": norm}
 
@@ -71,7 +71,7 @@ def entry(kind: str, row: Algorithm) -> Mine | None:
     judged = "rewards" in parameters(row.advantage) and not row.critic
     loss = partial(policy_loss, row, max_length=BUDGET)
     ratio = lambda **x: row.log_ratio(**x).exp()  # noqa: E731
-    functions = {  # each with what its **x stands for
+    functions = {  # each with the names behind its **x
         "loss": (loss, "ref_log_probs", "sampler_log_probs", "entropies"),
         "ratio": (ratio, "log_probs", "old_log_probs", "mask"),
         "kl": [kl_penalty if row.kl_coef else None],
@@ -103,7 +103,7 @@ def allowed(kind: str, room: str, way: Callable, name: str) -> bool:
 
 
 def judge(kind, room, every, mine, rows, lang) -> Outcome:
-    """Return what comes of one law, which all of these entries must keep too."""
+    """Return the outcome of one law, which all of these entries must keep too."""
     words = ROOMS[room]["WORDS"]
     anchor = re.sub(r"[^a-z0-9]+", "-", words["en"]["purpose"].lower()).strip("-")
     place, calls = f"book/errata.html#{anchor}", []
@@ -124,7 +124,7 @@ def judge(kind, room, every, mine, rows, lang) -> Outcome:
 
 
 def check(kind: str, function: Callable, *, like=None, lang="en") -> list[Outcome]:
-    """Hold a function against the laws of its kind 用定律检查一个函数.
+    """Check a function against the laws of its kind 用定律检查一个函数.
 
     Args:
         kind: one of KINDS: "loss", "ratio", "aggregate", "mask", ...

@@ -34,7 +34,7 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(session, config, items):
     """Make a test of every law of the functions that were handed in."""
-    sys.path.append(str(config.invocation_params.dir))  # where the user stands
+    sys.path.append(str(config.invocation_params.dir))  # the user's working directory
     option, laws = config.option, []
     try:
         for kind in KINDS:

@@ -13,22 +13,22 @@ NAMES = {name: also.split() for name, also in (line.split(": ") for line in LINE
 
 
 def names(own: str) -> list[str]:
-    """Return what a parameter may stand for: its own name, then the course's."""
+    """Return the names a parameter may have: its own, then the course's."""
     return [own, *(name for name, also in NAMES.items() if own in also)]
 
 
 class Skip(BaseException):  # not caught with the errors of a function
-    """A law that a function cannot be held against; the message says why."""
+    """A law that does not apply to a function; the message gives the reason."""
 
 
 class Mine:
-    """A function of anybody's: called by name, each call remembered as text.
+    """A user's function: called by name, each call recorded as text.
 
     Args:
         kind: one of KINDS.
-        function: what was handed in.
-        more: names of parameters that its signature does not show.
-        things: what is known of the algorithm, whatever the law.
+        function: the user's.
+        more: parameters that are not in its signature.
+        things: facts about the algorithm that hold for every law.
     """
 
     def __init__(self, kind: str, function: Callable, more=(), **things):
@@ -43,14 +43,14 @@ class Mine:
         self.calls, self.order = [], []  # of the room: the names of its values
 
     def needs(self, name: str) -> inspect.Parameter:
-        """Return the parameter that stands for this thing; Skip where none does."""
+        """Return the parameter that takes this thing; raise Skip if there is none."""
         for own, parameter in self.signature.parameters.items():
             if name in names(own):
                 return parameter
         raise Skip(f"it has no parameter {name}, which this law needs")
 
     def __call__(self, **things):
-        """Return its result for what a law gives; of several results the first."""
+        """Return its result for a law's arguments; the first if there are several."""
         there = {k: x for k, x in (self.things | things).items() if x is not None}
         args = {}
         for own, parameter in self.signature.parameters.items():

@@ -1,8 +1,8 @@
-"""How a function stands in for that of a room 每种函数怎样代替展室里的那一个.
+"""Ways to put a user's function in a room 每种函数怎样代替展室里的那一个.
 
-A law calls the function of its room with the room's own values. A way hands them to the
-function that was given: by name, in a trainer's shapes, [B, T] for tokens. A room says
-in SPEAKS_OF which way each kind of function goes; of several, one that keeps the law.
+A law calls the function of its room with the room's own values. A way passes them to
+the user's function: by name, in a trainer's shapes, [B, T] for tokens. SPEAKS_OF of a
+room maps each kind of function to its ways; one of them has to keep the law.
 """
 
 from contextlib import suppress
@@ -42,13 +42,13 @@ def course(mine: Mine, values) -> dict:
 
 
 def plain(mine, *values):
-    """By the names of the room, its values as they are."""
+    """Way: by the names of the room, values unchanged."""
     own = dict(zip(mine.order, values, strict=False))
     return mine(**{name: x for k, x in own.items() for name in names(k)})
 
 
 def column(mine, *x):
-    """Every token is a response of its own."""
+    """Way: every token is a separate response."""
     tall = tokens(**course(mine, [y.reshape(-1, 1) for y in x]))
     return mine(**tall).reshape(x[0].shape)
 
@@ -70,7 +70,7 @@ def mean(mine, log_ratio):
 
 
 def gain_of(mine, **x):
-    """What the advantages add to minus the loss: neither KL nor a bonus is in it."""
+    """The advantages' part of minus the loss, without KL and entropy bonus."""
     without = mine(**x | {"advantages": zeros_like(x["advantages"])})
     mine.calls.pop()  # shows nothing
     return (without - mine(**x)).sum()
@@ -159,7 +159,7 @@ def grouped(mine, *values):
 
 
 def unscaled(mine, rewards, word):
-    """By the room's word; by False where it is a yes or no, or refuses the word."""
+    """Way: by the room's word; by False if it is a flag or refuses the word."""
     if not isinstance(mine.needs("scale").default, bool):
         with suppress(ValueError):
             return grouped(mine, rewards, word)

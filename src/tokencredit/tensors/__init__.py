@@ -1,1 +1,1 @@
-"""Tensors 张量: shapes, checks, masks and log-probs, the ground all stages stand on."""
+"""Tensors 张量: shapes, checks, masks and log-probs, used by all stages."""

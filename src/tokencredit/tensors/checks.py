@@ -1,4 +1,4 @@
-"""Reject bad input with a ValueError that says what came and what is allowed."""
+"""Checks of the input: a ValueError names the value and the allowed ones."""
 
 import math
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def describe(value):
-    """What came, in a few words.
+    """A short description of a value.
 
     >>> describe(torch.zeros(2, 3))
     'float32 [2, 3] on cpu'
@@ -23,7 +23,7 @@ def describe(value):
 
 
 def refuse(name, allowed, value):
-    """Raise: the argument, what is allowed, what came."""
+    """Raise an error with the argument, the allowed values and the given one."""
     raise ValueError(f"{name} must be {allowed}; got {describe(value)}")
 
 

@@ -1,4 +1,4 @@
-"""Log-probabilities 对数概率: what the policy thought of each token."""
+"""Log-probabilities 对数概率 of the taken tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TokenLogProbs(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, logits, tokens, temperature):
-        """Keep one number per row, not one per word."""
+        """Log-probabilities; saves one number per row, not one per word."""
         dtype = torch.promote_types(logits.dtype, torch.float32)
         taken = torch.empty(tokens.shape, dtype=dtype, device=logits.device)
         rows = max(1, CHUNK // max(1, logits.shape[1]))

@@ -39,7 +39,7 @@ def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
     Raises:
         ValueError: tokens are not integers [B, T]; no id, or an id is no integer.
 
-    Easy to break: mask[t] must speak of the token whose log-prob is log_probs[t].
+    Easy to break: mask[t] must belong to the token whose log-prob is log_probs[t].
 
     >>> response_mask(torch.tensor([[5, 6, 1, 0], [5, 6, 7, 8]]), eos_id=1).int()
     tensor([[1, 1, 1, 0],
@@ -59,7 +59,7 @@ def response_mask(tokens: TokenIds, eos_id: int | Iterable[int]) -> TokenMask:
 
 
 def masked_mean(x: PerToken, mask: TokenMask) -> Scalar:
-    """Mean over the live tokens 掩码均值: sum(m x) / sum(m), 0 if there are none.
+    """Mean over the live tokens 掩码均值: sum(m x) / sum(m), 0 without any.
 
     Selects, never multiplies: 0 * nan is nan.
 

@@ -1,16 +1,24 @@
 """Training 训练: sample, credit, weigh, step, for every entry of ALGORITHMS.
 
-loop        train, update      the loop of the book
-stages      credit, objective  one function per arrow of the thread
-collect     collect            a round of sampling
-warm_up     warm_up            supervised fine-tuning before it
-checkpoint  Checkpoint         a run that can be interrupted
-dials       Dials              what belongs to no algorithm
+loop        train, update                      the loop of the book
+stages      assign_credit, forward, objective  one function per arrow
+collect     collect                            a round of sampling
+warm_up     warm_up                            supervised fine-tuning before it
+checkpoint  Checkpoint                         a run that can be interrupted
+dials       Dials                              settings that belong to no algorithm
 """
 
 from tokencredit.training.dials import Dials
 from tokencredit.training.loop import train, update
-from tokencredit.training.stages import credit, objective, read
+from tokencredit.training.stages import assign_credit, forward, objective
 from tokencredit.training.warm_up import warm_up
 
-__all__ = ["Dials", "credit", "objective", "read", "train", "update", "warm_up"]
+__all__ = [
+    "Dials",
+    "assign_credit",
+    "forward",
+    "objective",
+    "train",
+    "update",
+    "warm_up",
+]

@@ -17,8 +17,8 @@ class Checkpoint:
 
     Args:
         path: the file; None keeps nothing.
-        settings: what a run must share with the file to go on from it.
-        parts: objects with ``state_dict`` and ``load_state_dict``.
+        settings: must equal those in the file when a run is resumed.
+        parts: objects with ``state_dict`` and ``load_state_dict``, or None for no part.
         rng: the stream of the prompts.
         generator: the stream of the tokens.
     """
@@ -32,11 +32,14 @@ class Checkpoint:
         generator: torch.Generator,
     ):
         self.path = None if path is None else Path(path)
-        self.settings, self.parts = dict(settings), dict(parts)
+        self.settings, self.parts = (
+            dict(settings),
+            {name: part for name, part in parts.items() if part is not None},
+        )
         self.rng, self.generator = rng, generator
 
     def load(self) -> list[dict]:
-        """Bring everything back; the metrics of the rounds already done.
+        """Restore all parts; return the metrics of the finished rounds.
 
         Raises:
             ValueError: a file that is not a whole checkpoint (nothing in it is run), or
@@ -48,7 +51,7 @@ class Checkpoint:
             state = torch.load(self.path, weights_only=True)
             if not isinstance(state, dict) or set(state) != PARTS:
                 raise ValueError("its parts are not those of a run")
-        except Exception as error:  # torch raises many kinds for what it cannot read
+        except Exception as error:  # torch raises many kinds
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ValueError(
                 f"{self.path} is not a whole checkpoint ({reason}); remove it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,9 +15,9 @@ from tokencredit.credit.groups import MISSING
 from tokencredit.diagnostics import group_reward_std, zero_variance_share
 from tokencredit.tensors.checks import choice
 from tokencredit.training.dials import Dials
-from tokencredit.training.stages import filtered, with_a_verdict
+from tokencredit.training.stages import drop_unscored, filtered
 from tokencredit.world.protocol import World
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 
 def collect(
@@ -26,27 +27,27 @@ def collect(
     dials: Dials,
     rng: np.random.Generator,
     generator: torch.Generator,
-    verdict: Verdict | None = None,
-    measure: Mapping[str, Verdict] | None = None,
+    reward_fn: RewardFunction | None = None,
+    measure: Mapping[str, RewardFunction] | None = None,
     missing: str = "refuse",
 ) -> tuple[Batch, dict[str, float]]:
-    """Sample and judge a round; an algorithm that refills samples until it is full.
+    """A sampled and scored round; with `refill`, sampling goes on until it is full.
 
-    Refilling draws whole rounds, `dials.refills` at most, and keeps the groups that can
-    teach, up to the size of the batch. The metrics describe all that was sampled, the
-    dropped groups too.
+    Refilling draws whole rounds, `dials.refills` at most, and keeps the groups that
+    pass the filter, up to the size of the batch. The metrics include the dropped
+    groups.
 
     Args:
-        sampler: the policy that writes.
+        sampler: the policy that samples.
         world: a task or a game.
-        algorithm: whose filter is applied here if it refills; else by `credit`.
+        algorithm: whose filter is applied here if it refills; else by `assign_credit`.
         dials: of the round.
         rng: of the prompts.
         generator: of the tokens.
-        verdict, measure, missing: see `train`.
+        reward_fn, measure, missing: see `train`.
 
     Returns:
-        The batch, and means over what was sampled (and has a verdict).
+        The batch, and means over all sampled responses that have a verdict.
 
     Raises:
         ValueError: see `rollout`, `score` and `Game.sample`.
@@ -54,9 +55,9 @@ def collect(
     algorithm = named(algorithm)
     full = dials.prompts * dials.group_size
     kept, sampled = [], []
-    judge = {"verdict": verdict, "measure": measure}
+    judge = {"reward_fn": reward_fn, "measure": measure}
     if choice("missing", missing, MISSING) != "refuse":
-        judge["missing"] = missing  # a world of somebody else's may not know the switch
+        judge["missing"] = missing  # a user's world may lack the switch
     for _ in range(dials.refills if algorithm.refill else 1):
         batch, metrics = world.sample(
             sampler,
@@ -71,7 +72,7 @@ def collect(
             metrics | {"groups": batch.groups + dials.prompts * len(sampled)}
         )
         if missing == "leave out":
-            batch = with_a_verdict(batch)
+            batch = drop_unscored(batch)
         if algorithm.refill:
             batch = filtered(algorithm, batch)
         if len(batch):
@@ -79,6 +80,8 @@ def collect(
         if sum(map(len, kept)) >= full:
             break
     batch = join(kept).select(slice(full)) if kept else batch
+    if not dials.bootstrap:
+        batch = replace(batch, last_values=None)
     every = {name: torch.cat([s[name] for s in sampled]) for name in sampled[0]}
     groups = every.pop("groups")
     rewards = every["reward"]
@@ -94,6 +97,6 @@ def collect(
 
 
 def mean(x: Tensor) -> float:
-    """The mean of the numbers that are there."""
+    """The mean, without the NaNs."""
     x = x.float()
     return x[~x.isnan()].mean().item() if x.isnan().any() else x.mean().item()

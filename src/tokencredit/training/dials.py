@@ -28,11 +28,11 @@ class Dials:
         lr: of the optimizer.
         max_grad_norm: a gradient with a larger norm is scaled down to this.
         temperature: of sampling, and so of training.
-        refresh: the sampler takes over the policy's weights every this many rounds;
-            above 1 its responses are stale.
-        bootstrap: a critic's V stands for what a truncated response would still have
-            got. False, as in verl and OpenRLHF: the limit is part of the task, and such
-            a response ended with nothing.
+        refresh: rounds between two copies of the policy's weights to the sampler; above
+            1 its responses are stale.
+        bootstrap: whether V of the critic replaces the missing rewards of a truncated
+            response. False, as in verl and OpenRLHF: the limit is part of the task, and
+            such a response ended with nothing.
         refills: most rounds of sampling to fill a batch that a filter thinned, for
             algorithms that refill.
 

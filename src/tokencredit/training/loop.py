@@ -1,13 +1,13 @@
 """Training 训练: the loop of the book, for every entry of ALGORITHMS.
 
-What it leaves out: several machines, mixed precision, a learning-rate schedule.
+Not included: several machines, mixed precision, a learning-rate schedule.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -29,9 +29,9 @@ from tokencredit.diagnostics import (
 from tokencredit.training.checkpoint import Checkpoint
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS, Dials
-from tokencredit.training.stages import credit, log_probs_of, objective, read
+from tokencredit.training.stages import assign_credit, forward, log_probs_of, objective
 from tokencredit.world.protocol import World
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 SAVE_EVERY = 10  # rounds between two checkpoints
 
@@ -43,11 +43,11 @@ def train(
     *,
     dials: Dials | None = None,
     seed: int = 0,
-    reward: Verdict | None = None,
-    measure: Mapping[str, Verdict] | None = None,
+    reward_fn: RewardFunction | None = None,
+    measure: Mapping[str, RewardFunction] | None = None,
     missing: str = "refuse",
     reference: nn.Module | None = None,
-    engine: Callable[[nn.Module], nn.Module] | None = None,
+    make_sampler: Callable[[nn.Module], nn.Module] | None = None,
     checkpoint: Path | str | None = None,
     progress: bool | str = False,
 ) -> list[dict]:
@@ -55,21 +55,22 @@ def train(
 
     Args:
         policy: the actor, with a value head if the algorithm has a critic.
-        world: a task, or a game: then a row is an episode of turns.
+        world: a task, or a game, whose rows are episodes of turns.
         algorithm: an entry of ALGORITHMS or its name.
         dials: everything else that can be turned.
         seed: of prompts, sampling and shuffling.
-        reward: replaces the task's verdict for learning; success stays the task's.
+        reward_fn: replaces the task's reward for learning; success stays the task's.
             Not for a game, which pays its own.
-        measure: more verdicts to record, by name; their mean is a metric. Likewise.
+        measure: more reward functions to record, by name; their mean is a metric. Not
+            for a game.
         missing: a verdict that is NaN or None is refused, which ends the run; "leave
-            out" leaves that response out of every mean, std and filter and learns
-            nothing from it, as where a verifier may fail. Not for a game.
+            out" leaves that response out of every mean, std, filter and loss, for
+            verifiers that may fail. Not for a game.
         reference: the frozen policy of the KL penalty, or the teacher of one that is
             taught. None: the policy as it is now, if the algorithm has a penalty; else
             there is none. With one, its distance is measured, penalty or not.
-        engine: makes the sampler from a copy of the policy, as an inference engine
-            that computes a little differently would. None: the policy samples itself.
+        make_sampler: returns the sampler, made from a copy of the policy, such as an
+            inference engine with other numerics. None: the policy samples itself.
         checkpoint: a file written every 10 iterations and at the end; an interrupted
             run that is called again goes on from it, and ends as if it had never
             stopped.
@@ -78,13 +79,13 @@ def train(
     Returns:
         A row per iteration: step, reward, success (share of responses with the full
         reward), length, truncated, reward_std and equal_groups (within the groups),
-        entropy, kl (to the sampler, last update), no_gradient (share of tokens with an
-        advantage and no gradient: the clipped ones), ref_kl (with a reference: k1
-        summed over the response), value_error (with a critic), grad_norm, kept
-        (responses that were learned from), tokens (sampled so far), seconds (CPU, so
-        far), and those of `measure`. For a game also turns, invalid, cut, see `play`.
-        With "leave out" also unjudged (responses without a verdict); then a mean is
-        over those that have one.
+        entropy, kl (to the policy before the update, last step), no_gradient (share of
+        tokens with an advantage and no gradient: the clipped ones), ref_kl (with a
+        reference: k1 summed over the response), value_error (with a critic), grad_norm,
+            kept (responses in the update), tokens (sampled so far), seconds (CPU,
+        so far), and those of `measure`. For a game also turns, invalid, cut, see
+        `play`. With "leave out" also unjudged (responses without a verdict); then a
+        mean is over those that have one.
 
     Raises:
         ValueError: unknown algorithm (known ones are named), a critic or a teacher that
@@ -95,47 +96,37 @@ def train(
     check(algorithm, policy, dials)
     if reference is None and algorithm.kl_coef:
         reference = copy.deepcopy(policy)
-    apart = engine is not None or dials.refresh > 1
-    behind = copy.deepcopy(policy) if apart else policy  # what samples
     optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    scoring = {"reward_fn": reward_fn, "measure": measure, "missing": missing}
+    sampler = Sampler(policy, make_sampler, dials.refresh)
+    run = {"world": repr(world), "algorithm": algorithm.name, "seed": seed}
     parts = {"policy": policy, "optimizer": optimizer, "reference": reference}
-    parts["behind"] = behind if apart else None
-    saved = Checkpoint(
-        checkpoint,
-        {"world": repr(world), "algorithm": algorithm.name, "seed": seed}
-        | asdict(dials),
-        {name: part for name, part in parts.items() if part is not None},
-        rng,
-        generator,
-    )
+    parts["behind"] = sampler.behind
+    saved = Checkpoint(checkpoint, run | asdict(dials), parts, rng, generator)
     history = saved.load()
-    sampler = engine(behind) if engine else behind
-    spent = history[-1]["seconds"] if history else 0.0
-    clock = time.process_time() - spent
+    clock = time.process_time() - (history[-1]["seconds"] if history else 0.0)
     bar = tqdm(
         total=dials.steps,
         initial=len(history),
         desc=progress if isinstance(progress, str) else algorithm.name,
         disable=not progress,
-        leave=None,  # a bar below another one goes when it is done
+        leave=None,  # a bar below another one is removed at its end
     )
     for step in range(len(history), dials.steps):
-        if apart and step % dials.refresh == 0:
-            behind.load_state_dict(policy.state_dict())
-            sampler = engine(behind) if engine else behind
+        # prompt -> tokens -> reward
         batch, metrics = collect(
-            sampler, world, algorithm, dials, rng, generator, reward, measure, missing
+            sampler.at(step), world, algorithm, dials, rng, generator, **scoring
         )
-        batch = corrected(algorithm, policy, batch, dials)
-        batch = credit(
+        # reward -> credit
+        batch = recompute_old_log_probs(algorithm, policy, batch, dials.temperature)
+        batch = assign_credit(
             algorithm, batch, reference, temperature=dials.temperature, missing=missing
         )
-        metrics |= seen_before(algorithm, batch)
-        for _ in range(dials.epochs):
-            size = max(-(-len(batch) // dials.minibatches), 1)
-            for part in batch.shuffled(generator).split(size):
-                metrics |= update(policy, optimizer, algorithm, part, dials)
+        metrics |= batch_metrics(algorithm, batch)
+        # credit -> weight -> gradient
+        for mini_batch in mini_batches(batch, dials, generator):
+            metrics |= update(policy, optimizer, algorithm, mini_batch, dials)
         metrics["tokens"] += history[-1]["tokens"] if history else 0
         metrics["seconds"] = time.process_time() - clock
         history.append({"step": step + 1} | metrics)
@@ -147,8 +138,40 @@ def train(
     return history
 
 
+class Sampler:
+    """The policy that samples 采样策略: the trained one, or a copy that may lag.
+
+    Args:
+        policy: the trained one.
+        make: see `make_sampler` of `train`.
+        refresh: rounds between two copies of the weights.
+    """
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        make: Callable[[nn.Module], nn.Module] | None,
+        refresh: int,
+    ):
+        self.policy, self.make, self.refresh = policy, make, refresh
+        apart = make is not None or refresh > 1
+        self.behind = copy.deepcopy(policy) if apart else None
+        self.model: nn.Module | None = None
+
+    def at(self, step: int) -> nn.Module:
+        """The model of a round; a resumed run makes it from the stored weights."""
+        if self.behind is None:
+            return self.policy
+        due = step % self.refresh == 0
+        if due:
+            self.behind.load_state_dict(self.policy.state_dict())
+        if due or self.model is None:
+            self.model = self.make(self.behind) if self.make else self.behind
+        return self.model
+
+
 def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
-    """Raise where an algorithm does not go with a policy or with dials."""
+    """Raise if an algorithm does not fit the policy or the dials."""
     name = algorithm.name
     if algorithm.critic and not policy.critic:
         raise ValueError(f"{name} needs a policy with a value head: critic=True")
@@ -162,21 +185,26 @@ def check(algorithm: Algorithm, policy: nn.Module, dials: Dials):
         )
 
 
-def corrected(
-    algorithm: Algorithm, policy: nn.Module, batch: Batch, dials: Dials
+def recompute_old_log_probs(
+    algorithm: Algorithm, policy: nn.Module, batch: Batch, temperature: float
 ) -> Batch:
-    """The batch as the algorithm wants it before the update.
+    """The batch with the trainer's own `old_log_probs`, if the algorithm needs them.
 
-    One that corrects for the sampler gets the trainer's own log-probs beside those of
-    the sampler. V after the end counts only if the dials say so.
+    Those of the sampler move to `sampler_log_probs`; see `Algorithm.corrects`.
     """
-    if not dials.bootstrap:
-        batch = replace(batch, last_values=None)
-    if algorithm.corrects:
-        own = log_probs_of(policy, batch, dials.temperature)
-        sampled = batch.old_log_probs
-        batch = replace(batch, sampler_log_probs=sampled, old_log_probs=own)
-    return batch
+    if not algorithm.corrects:
+        return batch
+    own = log_probs_of(policy, batch, temperature)
+    return replace(batch, sampler_log_probs=batch.old_log_probs, old_log_probs=own)
+
+
+def mini_batches(
+    batch: Batch, dials: Dials, generator: torch.Generator
+) -> Iterator[Batch]:
+    """The mini-batches of all passes over a batch, shuffled before each pass."""
+    size = max(-(-len(batch) // dials.minibatches), 1)
+    for _ in range(dials.epochs):
+        yield from batch.shuffled(generator).split(size)
 
 
 def update(
@@ -192,7 +220,7 @@ def update(
         policy: changed in place.
         optimizer: of its parameters.
         algorithm: an entry of ALGORITHMS or its name.
-        step: the mini-batch, from `credit`.
+        step: the mini-batch, from `assign_credit`.
         dials: micro_size, temperature and max_grad_norm are used.
 
     Returns:
@@ -206,7 +234,7 @@ def update(
     live: dict[str, list] = {}
     for micro in step.by_length().split(dials.micro_size or max(len(step), 1)):
         micro = micro.trimmed()
-        log_probs, entropies, values = read(policy, micro, dials.temperature)
+        log_probs, entropies, values = forward(policy, micro, dials.temperature)
         log_probs.retain_grad()
         now = (log_probs, entropies, values)
         objective(algorithm, micro, now, step=step).backward()
@@ -234,8 +262,8 @@ def update(
     }
 
 
-def seen_before(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
-    """Metrics of a batch before it is learned from; see `train`."""
+def batch_metrics(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
+    """Metrics of a batch before the update; see `train`."""
     metrics = {"kept": len(batch)}
     if batch.ref_log_probs is not None:
         metrics["ref_kl"] = reference_distance(
@@ -250,7 +278,7 @@ def seen_before(algorithm: Algorithm, batch: Batch) -> dict[str, float]:
 
 
 def postfix(history: list[dict]) -> dict[str, str]:
-    """What the bar shows beside itself."""
+    """The numbers beside the progress bar."""
     last = history[-1]
     return {
         "reward": f"{last['reward']:.2f}",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from tokencredit.algorithm import (
     Algorithm,
-    given,
+    call_stage,
     judged,
     named,
     policy_loss,
@@ -32,7 +32,7 @@ from tokencredit.weight.losses import value_loss
 PART = 64  # rows that are read together; their activations fit a CPU's cache
 
 
-def credit(
+def assign_credit(
     algorithm: Algorithm | str,
     batch: Batch,
     reference: nn.Module | None = None,
@@ -40,48 +40,47 @@ def credit(
     temperature: float = 1.0,
     missing: str = "refuse",
 ) -> Batch:
-    """From rewards to one advantage per token 信用分配, and the critic's targets.
+    """The batch with one advantage per token 信用分配, and the critic's targets.
 
     Once per round, on the whole batch: the filter, then the rewards that the algorithm
-    shapes, then the advantages. Targets come from advantages that are not whitened. A
-    batch that does not say who sampled it was sampled by the trainer's own policy. The
-    filter is not applied a second time to a batch that is `filtered`, and it does not
-    see a row without a live token.
+    shapes, then the advantages. Targets come from advantages that are not whitened. If
+    `sampler_log_probs` is missing, it is set to `old_log_probs`. The filter skips a
+    batch that is `filtered`, and rows without a live token.
 
     Args:
         algorithm: an entry of ALGORITHMS or its name.
         batch: with rewards.
-        reference: the frozen policy that a KL penalty measures against.
+        reference: the frozen policy of the KL penalty.
         temperature: of sampling.
-        missing: "refuse" a NaN among the rewards, or "leave out" that row: nothing is
-            learned from a response without a verdict, nor does it count for others.
+        missing: "refuse" a NaN among the rewards, or "leave out" that row: a response
+            without a verdict is not trained on and does not count for others.
 
     Returns:
-        The sequences that are learned from, with advantages.
+        The sequences to train on, with advantages.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have; an infinite
-            reward or a NaN (the place is named).
+        ValueError: the batch lacks a field that a stage needs; an infinite reward or a
+            NaN (the place is named).
     """
     algorithm = named(algorithm)
     only_finite(batch.rewards, choice("missing", missing, MISSING))
     if missing == "leave out":
-        batch = with_a_verdict(batch)
+        batch = drop_unscored(batch)
     batch = filtered(algorithm, batch)
     if reference is not None:
         seen = log_probs_of(reference, batch, temperature)
         batch = replace(batch, ref_log_probs=seen)
     if algorithm.corrects and batch.sampler_log_probs is None:
         batch = replace(batch, sampler_log_probs=batch.old_log_probs)
-    batch = replace(batch, rewards=shaped_rewards(algorithm, **batch.given()))
-    advantages = token_advantages(algorithm, **batch.given())
+    batch = replace(batch, rewards=shaped_rewards(algorithm, **batch.as_dict()))
+    advantages = token_advantages(algorithm, **batch.as_dict())
     returns = advantages + batch.values if algorithm.critic else None
     if algorithm.whiten:
         advantages = masked_whiten(advantages, batch.mask)
     return replace(batch, advantages=advantages, returns=returns)
 
 
-def with_a_verdict(batch: Batch) -> Batch:
+def drop_unscored(batch: Batch) -> Batch:
     """The rows without a NaN among their rewards."""
     there = ~batch.rewards.isnan().any(1)
     return batch if there.all() else batch.select(there)
@@ -95,7 +94,7 @@ def filtered(algorithm: Algorithm, batch: Batch) -> Batch:
     if not live.all():
         batch = batch.select(live)
     things = {"rewards": row_sum(batch.rewards), "groups": batch.groups}
-    return replace(batch.select(given(algorithm, "keep", things)), filtered=True)
+    return replace(batch.select(call_stage(algorithm, "keep", things)), filtered=True)
 
 
 def objective(
@@ -109,8 +108,8 @@ def objective(
 
     Args:
         algorithm: an entry of ALGORITHMS or its name.
-        batch: from `credit`; a micro-batch of it will do.
-        now: log-probs, entropies and values of the policy being trained, from `read`.
+        batch: from `assign_credit`; a micro-batch of it will do.
+        now: the trained policy's log-probs, entropies and values, from `forward`.
         step: the whole batch of the optimizer step, so that the losses of its
             micro-batches add up; None: `batch` is all of it.
 
@@ -118,7 +117,7 @@ def objective(
         A scalar attached to the graph.
 
     Raises:
-        ValueError: a stage needs something that the batch does not have.
+        ValueError: the batch lacks a field that a stage needs.
     """
     algorithm = named(algorithm)
     log_probs, entropies, values = now
@@ -128,7 +127,7 @@ def objective(
         log_probs,
         entropies=entropies,
         denominator=loss_denominator(mask, algorithm.aggregation),
-        **batch.given(),
+        **batch.as_dict(),
     )
     if algorithm.critic:
         clip = algorithm.value_clip
@@ -139,15 +138,15 @@ def objective(
     return loss
 
 
-def read(
+def forward(
     policy: nn.Module, batch: Batch, temperature: float = 1.0
 ) -> tuple[PerToken, PerToken, PerToken | None]:
-    """What the policy thinks of a batch now 重新前向: log-probs, entropies, values.
+    """Log-probs, entropies and values of a batch under the policy now 重新前向.
 
-    Aligned like every field of `Batch`: column j speaks of token j; 0 where masked.
+    Aligned like every field of `Batch`: column j belongs to token j; 0 where masked.
     Values are None without a critic.
     """
-    log_probs, logits, values = read_chosen(
+    log_probs, logits, values = forward_live(
         policy, batch.tokens, batch.mask, temperature
     )
 
@@ -157,7 +156,7 @@ def read(
     return put(log_probs), put(entropy(logits)), put(values) if policy.critic else None
 
 
-def read_chosen(
+def forward_live(
     policy: nn.Module, tokens: TokenIds, mask: TokenMask, temperature: float
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Log-probs, logits and values of the N live tokens, row by row."""
@@ -169,7 +168,7 @@ def read_chosen(
 
 @torch.no_grad()
 def log_probs_of(policy: nn.Module, batch: Batch, temperature: float = 1.0) -> PerToken:
-    """The log-probs that a frozen policy gives a batch, read in parts of like length.
+    """Log-probs of a batch under a frozen policy, computed in parts of like length.
 
     Args:
         policy: a reference, or the trainer before its update.
@@ -183,6 +182,6 @@ def log_probs_of(policy: nn.Module, batch: Batch, temperature: float = 1.0) -> P
     for rows in lengths.argsort(stable=True).split(PART) if len(batch) else ():
         width = max(1, int(lengths[rows[-1]]))  # of the longest
         tokens, mask = batch.tokens[rows, :width], batch.mask[rows, :width]
-        live, _, _ = read_chosen(policy, tokens, mask, temperature)
+        live, _, _ = forward_live(policy, tokens, mask, temperature)
         log_probs[rows, :width] = live.new_zeros(mask.shape).masked_scatter(mask, live)
     return log_probs

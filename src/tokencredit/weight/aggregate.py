@@ -12,7 +12,7 @@ from tokencredit.tensors.shapes import PerToken, Scalar, TokenMask
 
 
 class Rule(NamedTuple):
-    """What the sum of each row, and then the sum of the rows, is divided by."""
+    """Divisors of the sum of each row, and then of the sum of the rows."""
 
     per_row: str | None  # None, its "tokens", or the constant "max_length"
     per_batch: str | None  # None, or all live "tokens" or "sequences"
@@ -29,9 +29,9 @@ AGGREGATIONS = {
 
 
 def loss_denominator(mask: TokenMask, how: str) -> int | None:
-    """What `how` divides a whole optimizer step by 聚合的分母: tokens or sequences.
+    """Divisor of a whole optimizer step under a rule 聚合的分母: tokens or sequences.
 
-    Hand it to every micro-batch of the step as `denominator`.
+    Pass it to every micro-batch of the step as `denominator`.
 
     Args:
         mask: of the whole optimizer step.
@@ -56,7 +56,7 @@ def loss_denominator(mask: TokenMask, how: str) -> int | None:
 
 
 def plain(count):
-    """The number in a tensor of one element; anything else as it is."""
+    """The number in a tensor of one element; other values unchanged."""
     one = isinstance(count, Tensor) and count.numel() == 1
     return count.item() if one else count
 

@@ -1,4 +1,4 @@
-"""KL penalties 散度惩罚: how far the policy has drifted from the reference."""
+"""KL penalties 散度惩罚: distance of the policy from the reference."""
 
 from __future__ import annotations
 

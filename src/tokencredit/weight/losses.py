@@ -1,8 +1,8 @@
-"""Losses per token 损失: what a policy (or a critic) should do less of.
+"""Losses per token 损失, of the policy and of the critic.
 
-All losses are minimised. A policy loss names what it looks at: log_probs, log_ratio and
-advantages in most, the mask where a whole response is weighed, the sampler's log-probs
-where the sampler is another engine.
+All losses are minimised. Most policy losses take log_probs, log_ratio and advantages;
+some also take the mask, to weigh a whole response, or the sampler's log-probs, where
+another engine samples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from tokencredit.tensors.checks import choice, floats, number, require, token_mask
 from tokencredit.tensors.shapes import PerToken, TokenMask
 
-NEAR = 1e-6  # far above the rounding of float32: what is nearer is a tie
+NEAR = 1e-6  # far above the rounding of float32: a smaller difference is a tie
 
 
 def policy_inputs(**tensors):
@@ -493,10 +493,10 @@ def balanced_clip(
 
         share = pos / (pos + neg),  sums of |rho A| over A > 0 and over A < 0
 
-    While the share is below the target, move one bound up step by step, then the
-    other. What is counted is the `measure`: "clipped" takes every token at its clipped
-    value, min(rho, high) where A > 0 and max(rho, low) where A < 0, as eq. 8 and the
-    authors' code do; "unclipped" takes only the tokens whose gradient the clip leaves.
+    While the share is below the target, move one bound up step by step, then the other.
+    The `measure` "clipped" counts every token at its clipped value, min(rho, high)
+    where A > 0 and max(rho, low) where A < 0, as eq. 8 and the authors' code do;
+    "unclipped" counts only the tokens whose gradient the clip leaves.
     Limits: with nothing to count the bounds stay at their start; under "clipped" the
     lower bound can only lower the share.
 

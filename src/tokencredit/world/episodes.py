@@ -1,11 +1,11 @@
 """Episodes 多轮轨迹: a policy plays a text game over several turns, into one `Batch`.
 
-A row is a whole episode, what the game says and what the policy responds in turn:
+A row is a whole episode, observations and responses in turn:
 
     <obs> words of the state <act> sampled words <end> <obs> words <act> ...
 
 Only sampled words are actions: the mask is True on them, the end of a response
-included, and nowhere else. A turn's reward stands on the last word sampled in it.
+included, and nowhere else. A turn's reward is on the last word sampled in it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def play(
 ) -> tuple[Batch, dict[str, Tensor]]:
     """Play one episode in every game 多轮采样; a group shares its instance.
 
-    All live games are read and answered together. A row's cache keeps what was read;
-    only the response and the next observation are new. A row whose limits ran out is
-    truncated, not terminated: with a critic, `last_values` is V after the observation
-    that would have followed, else 0.
+    All live games are read and answered together. A row's cache is kept; only the
+    response and the next observation are new. A row whose limits ran out is truncated,
+    not terminated: with a critic, `last_values` is V after the observation that would
+    have followed, else 0.
 
     An observation that does not fit the context loses its oldest words; a row with no
     room for even one word is truncated there. Both are counted in "cut".
@@ -78,7 +78,7 @@ def play(
     last_values, turns, invalid, cut = torch.zeros(4, size)
 
     def hear(i: int) -> int:
-        """Write the observation into row i; how many tokens, 0 for no room."""
+        """Append the observation to row i; return its tokens, 0 without room."""
         words = env.encode(observations[i])
         left = 0 if games.truncated[i] else max_reply
         room = policy.context - int(written.length[i]) - left - 2
@@ -94,7 +94,7 @@ def play(
         cache, rows = cache.rows(heard > 0), rows[heard > 0]
         if not len(rows):
             break
-        logits, values = written.read(policy, rows, cache)
+        logits, values = written.forward(policy, rows, cache)
 
         over = torch.from_numpy(games.truncated)[rows]
         if policy.critic:
@@ -154,13 +154,13 @@ class Written:
         self.length, self.seen, self.said = torch.zeros(3, size, dtype=torch.long)
 
     def hear(self, row: int, ids: list[int]):
-        """Append what the game says."""
+        """Append an observation."""
         start = int(self.length[row])
         self.tokens[row, start : start + len(ids)] = torch.tensor(ids, dtype=torch.long)
         self.length[row] += len(ids)
 
-    def read(self, policy: nn.Module, rows: Tensor, cache):
-        """Let the policy read what is new in these rows: logits, values after it."""
+    def forward(self, policy: nn.Module, rows: Tensor, cache):
+        """Logits and values after the new tokens of these rows, by one forward pass."""
         full = self.length[rows]
         width = int((full - self.seen[rows]).max())
         start = (full - width).clamp(min=0)  # to read a token twice changes nothing
@@ -171,11 +171,11 @@ class Written:
         return logits[last], values[last] if policy.critic else None
 
     def forget(self, rows: Tensor):
-        """Take back what the game said last: nobody answers it."""
+        """Remove the last observation, which gets no response."""
         self.length[rows] = self.said[rows]
 
     def say(self, rows: Tensor, drawn: Drawn):
-        """Append what the policy sampled; a turn ends there."""
+        """Append a sampled response, the end of a turn."""
         i, t = drawn.live.nonzero(as_tuple=True)
         place = rows[i], self.length[rows[i]] + t
         self.tokens[place], self.mask[place] = drawn.tokens[i, t], True

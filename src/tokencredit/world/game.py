@@ -15,7 +15,7 @@ from tokencredit.tensors.checks import number, whole
 from tokencredit.world.episodes import ACT, OBSERVE, play
 from tokencredit.world.games import END, make, make_vec, random_answer, reply
 from tokencredit.world.games.base import stream
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +110,13 @@ class Game:
         temperature: float,
         rng: np.random.Generator,
         generator: torch.Generator,
-        verdict: Verdict | None = None,
-        measure: Mapping[str, Verdict] | None = None,
+        reward_fn: RewardFunction | None = None,
+        measure: Mapping[str, RewardFunction] | None = None,
         missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """Episodes on fresh instances; see `World`. The numbers are those of `play`."""
-        if verdict or measure or missing != "refuse":
-            raise ValueError("verdict, measure, missing: a game pays its own reward")
+        if reward_fn or measure or missing != "refuse":
+            raise ValueError("reward_fn, measure, missing: a game pays its own reward")
         return play(
             policy,
             make_vec(self.id, num * group_size, **self.dials),

@@ -1,10 +1,9 @@
 """The policy (策略): a tiny decoder-only transformer, and the note's position model.
 
-Both answer one question: given the tokens so far, the logits of the next one. A cache
-carries what was read already, so that sampling reads each token once. Rows are padded
-on the right; what stands after a row's last token is never seen by it (the model is
-causal) and is written over when the row goes on. So there is no padding token and no
-left padding.
+Both map the tokens so far to the logits of the next one. A cache keeps the tokens read,
+so that sampling reads each token once. Rows are padded on the right; the padding is
+never attended to (the model is causal) and is overwritten when the row continues. So
+there is no padding token and no left padding.
 """
 
 import math
@@ -101,7 +100,7 @@ class Policy(nn.Module):
             tokens: ids ``[B, T]``, rows padded on the right with any id.
             cache: what the rows read before; written in place.
             start: ``[B]``, the place of each row's first token (with a cache only).
-            only: ``[B, T]``, True where an answer is wanted; the others cost less.
+            only: ``[B, T]``, True where the output is needed; the others cost less.
 
         Returns:
             logits ``[B, T, V]`` and values ``[B, T]`` (None without a value head), or
@@ -125,7 +124,7 @@ class Policy(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention to what came before, then a two-layer perceptron; both residual."""
+    """Causal attention, then a two-layer perceptron; both residual."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -157,7 +156,7 @@ class Block(nn.Module):
         else:
             y = attention(q, k, v, seen)
         y = y.flatten(2)
-        if only is not None:  # nobody attends to the others any more
+        if only is not None:  # no later layer attends to the others
             x, y = x[only], y[only]
         x = x + self.out(y)
         return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
@@ -166,7 +165,7 @@ class Block(nn.Module):
 def attention(
     q: Tensor, k: Tensor, v: Tensor, seen: Tensor | None = None, is_causal: bool = False
 ) -> Tensor:
-    """Scaled dot products, ``[B, T, heads, D]``; `seen` says ``[B, T, L]``."""
+    """Scaled dot-product attention, ``[B, T, heads, D]``; `seen` is ``[B, T, L]``."""
     q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     seen = None if seen is None else seen[:, None]
     y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=is_causal)
@@ -187,9 +186,9 @@ def read_cache(q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
 class PositionPolicy(nn.Module):
     """The source note's model: each place of the response has its own weights.
 
-    It reads the prompt and gives the logits of all places of the response at once; no
-    place knows what the others drew. Its random start is peaked: logits have a standard
-    deviation near 3, entropy about 0.4 nats of log 5 = 1.6.
+    It maps the prompt to the logits of all places of the response at once; the places
+    are independent. Its random start is peaked: logits have a standard deviation near
+    3, entropy about 0.4 nats of log 5 = 1.6.
 
     Args:
         vocab_size, prompt_length, response_length: fixed sizes.

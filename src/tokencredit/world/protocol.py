@@ -1,4 +1,4 @@
-"""What can be trained on 可训练的对象: tasks and games share this."""
+"""The protocol of tasks and games 可训练的对象."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tokencredit.batch import Batch
 from tokencredit.tensors.shapes import TokenIds, TokenMask
-from tokencredit.world.verdict import Verdict
+from tokencredit.world.scoring import RewardFunction
 
 
 class World(Protocol):
@@ -28,7 +28,7 @@ class World(Protocol):
     def demonstrations(
         self, num: int, rng: np.random.Generator
     ) -> tuple[TokenIds, TokenMask]:
-        """Rows of the warm-up corpus, padded on the right, and what is imitated."""
+        """Rows of the warm-up corpus, padded on the right, and the mask to imitate."""
 
     def sample(
         self,
@@ -39,20 +39,20 @@ class World(Protocol):
         temperature: float,
         rng: np.random.Generator,
         generator: torch.Generator,
-        verdict: Verdict | None = None,
-        measure: Mapping[str, Verdict] | None = None,
+        reward_fn: RewardFunction | None = None,
+        measure: Mapping[str, RewardFunction] | None = None,
         missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """`group_size` rows for each of `num` fresh prompts (instances of a game).
 
-        `missing` comes only where a response without a verdict is left out: it has NaN
-        for a reward then.
+        `missing` is passed only if responses without a verdict are left out: their
+        reward is NaN then.
 
         Returns:
             The batch with its rewards, and numbers per row: at least reward, success,
-            length and truncated, and one per verdict in `measure`.
+            length and truncated, and one per function in `measure`.
 
         Raises:
-            ValueError: a `verdict`, `measure` or `missing` where the world pays its
-                own rewards.
+            ValueError: a `reward_fn`, `measure` or `missing` for a world with rewards
+                of its own.
         """

@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tokencredit.batch import Batch
-from tokencredit.world.text import EOS, Vocabulary, decode, encode
+from tokencredit.world.text import EOS, HasVocabulary, decode, encode
 
 
 @torch.no_grad()
 def rollout(
     policy: torch.nn.Module,
-    task: Vocabulary,
+    task: HasVocabulary,
     prompts: list[str],
     *,
     group_size: int = 1,
@@ -103,7 +103,7 @@ def rollout(
 
 
 class Drawn(NamedTuple):
-    """One reply per row, and what the policy said of it."""
+    """One reply per row, with the policy's log-probs and values."""
 
     tokens: Tensor  # [B, limit], from the start of the reply
     live: Tensor  # [B, limit]: up to and including the end token
@@ -128,7 +128,7 @@ def draw(
     """Sample one reply per row, token by token, until `end` or the limit.
 
     Args:
-        cache: what the rows have read, `lengths` tokens each.
+        cache: of the tokens read, `lengths` per row.
         logits, values: after the last token read, ``[B, V]`` and ``[B]``.
         limit: most tokens of a reply.
         end: id of the token that ends one; -1: none does.

@@ -5,8 +5,9 @@ from typing import Protocol
 EOS = "$"
 
 
-class Vocabulary(Protocol):
-    """What sampling needs of a task: the id of a token is its place in `vocabulary`.
+class HasVocabulary(Protocol):
+    """The part of a task that sampling needs; a token's id is its index in
+    `vocabulary`.
 
     If the vocabulary holds ``EOS`` ("$"), responses have variable length: one that
     reaches ``max_response`` tokens without it is truncated. Without it they have

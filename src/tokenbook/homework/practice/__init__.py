@@ -1,4 +1,4 @@
-"""Exercises that are done in the page: an editor under each, checked by the browser.
+"""Exercises in the page: an editor under each, checked by the browser.
 
 page.py           puts an editor under each exercise; the page of all exercises
 practice.js .css  the editor, the verdict, the answers kept in this browser

@@ -1,4 +1,4 @@
-// The page of all exercises: filters, what is done, the next one, a clock.
+// The page of all exercises: filters, progress, the next one, a clock.
 (() => {
   const list = document.querySelector(".practice-list");
   if (!list) return;

@@ -1,10 +1,10 @@
-"""Exercises that are done in the page: a Sphinx extension.
+"""Exercises in the page: a Sphinx extension.
 
-Under each exercise, before its solution, stands an editor; at the end of the section
-what hands the work in; beside it a page that lists all exercises. ``practice.js`` says
-the rest. What a chapter's checks need is one file, loaded at the first check, and so is
-Python, which lies at `practice_home`, seen from the edition's root: in the edition
-itself unless src/tokenbook/site/make/site.py puts one copy beside all editions.
+An editor is placed under each exercise, before its solution; the controls to hand in
+are at the end of the section; another page lists all exercises. The data of a chapter's
+checks are one file, loaded at the first check, and so is Python, at `practice_home`
+relative to the edition's root: in the edition itself unless
+src/tokenbook/site/make/site.py puts one copy beside all editions.
 """
 
 import functools
@@ -46,7 +46,7 @@ FOLDER = Path(__file__).parent
 HOME = "_static/practice/python/"
 RUNTIME = ("worker.mjs", "runner.py", "small_torch.py", "small_course.py")
 BORROWED = ("stub", "assert", "check", "None", "missing", "raised", "line")
-KINDS = {  # of an exercise: what its English heading says; else it is to be written
+KINDS = {  # kinds of exercise, by the English heading; the others are written
     "bug": r"find the bugs?",
     "predict": r"predict",
     "experiment": r"experiment",
@@ -120,14 +120,14 @@ def exercises(path: Path) -> tuple[dict, ...]:
 
 
 def answers(path: Path) -> set[str]:
-    """Return the public checks that hold what a reader is asked to predict."""
+    """Return the public checks of the values that a reader has to predict."""
     asked = {one["id"] for one in exercises(path) if one["kind"] == "predict"}
     own = (x for x in read_homework(path).exercises if x.id in asked)
     return {check.id for x in own for check in x.checks if not check.hidden}
 
 
 def file_of(path: Path, lang: str) -> dict:
-    """Return what a chapter's checks need: cells, names, the student's notebook."""
+    """Return the data of a chapter's checks: cells, names, the student's notebook."""
     homework, notebook = read_homework(path), student_notebook(path, lang)
     return {
         "name": f"{path.stem}_{lang}.ipynb",
@@ -186,7 +186,7 @@ aria-label="{escape(say["check"] + " · " + title)}">{say["check"]}</button>\
 
 
 def panel(lang: str) -> str:
-    """Return what ends the exercises: the tally, the homework's file."""
+    """Return the end of the exercises: the tally, the homework's file."""
     say = words("panel", lang)
     return f"""<div class="practice practice-hand-in pst-js-only">
 <p><strong>{say["hand_in"]}</strong> · <span class="practice-tally"></span></p>
@@ -340,12 +340,12 @@ def script(app: Sphinx) -> str:
 
 
 def has_python() -> bool:
-    """Whether the core of Pyodide lies in the repository."""
+    """Whether the core of Pyodide is in the repository."""
     return all((vendor.FOLDER / name).is_file() for name in vendor.LOADED)
 
 
 def write_runtime(folder: Path) -> None:
-    """Copy what runs Python in a page, if Pyodide's core is here."""
+    """Copy the runtime of Python in a page, if Pyodide's core is here."""
     if not has_python():
         print("practice: no Python for the exercises; pages say so (make python)")
         return
@@ -370,7 +370,7 @@ def add_script(app: Sphinx, env, names: list[str]) -> None:
 
 
 def write_files(app: Sphinx, error: Exception | None) -> None:
-    """Write each chapter's file, and Python unless it lies beside the editions."""
+    """Write each chapter's file, and Python unless it is beside the editions."""
     if error or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", "practice")

@@ -24,7 +24,7 @@
   const make = (tag, name, text = "") => {
     const element = document.createElement(tag);
     element.className = name;
-    text.split("`").forEach((part, i) => { // between backticks stands code
+    text.split("`").forEach((part, i) => { // code is between backticks
       if (!(i % 2)) return element.append(part);
       const code = document.createElement("code");
       code.textContent = part;
@@ -149,7 +149,7 @@
         clearTimeout(running.timer);
         const { done } = running;
         running = null;
-        if (told.memory > ROOM) { // what Python took it never gives back
+        if (told.memory > ROOM) { // Python never frees its memory
           worker.terminate();
           worker = null;
           start();
@@ -181,7 +181,7 @@
     script.onerror = () => { asked = null; reject(new Error(script.src)); };
     document.body.append(script);
   });
-  // Why nothing can be checked here; null where it can.
+  // The reason why nothing can be checked here; null if it can.
   const obstacle = () => {
     if (!DATA.python) return "nopython";
     if (location.protocol === "file:") return "file";
@@ -249,7 +249,7 @@
       kept = mine() ? { t: field.value, h: hash, ok: kept?.t === field.value ? kept.ok : null } : null;
       if (!remember(key, kept)) state.textContent = say("unkept");
     };
-    const stale = () => { // what was said is about another text
+    const stale = () => { // the verdict is on another text
       box.removeAttribute("data-came");
       state.textContent = "";
     };
@@ -371,7 +371,7 @@
 
   const exercises = all(".practice[data-exercise]");
   exercises.forEach(practice);
-  if (exercises.length && obstacle() === "nopython") { // said once
+  if (exercises.length && obstacle() === "nopython") { // shown once
     all(".practice-check").forEach((button) => (button.hidden = true));
     tell(exercises[0], { kind: "nopython" });
   }

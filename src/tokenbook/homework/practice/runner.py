@@ -21,7 +21,7 @@ class NotHere(AttributeError):
 
 
 class Absent(ModuleType):
-    """A stand-in for a package, or for something made with one, that is not here."""
+    """A stand-in for a missing package, or for something made with one."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
@@ -33,7 +33,7 @@ class Absent(ModuleType):
 
 
 class Printed(io.StringIO):
-    """Printed text up to a limit; `cut` says that there was more."""
+    """Printed text up to a limit; `cut` is True if there was more."""
 
     cut = False
 
@@ -127,12 +127,12 @@ def check(
         cells: the notebook's cells in order: {"kind": "setup" | "answer" | "check",
             "id", "source", and for a check "of", its exercise}.
         exercise: id of the answer that is checked.
-        answers: source of every answer by id.
-        asked: names that answers define.
-        stage: told the id of the answer that runs, so that an endless one has a name.
+        answers: source of every answer by id. asked: names that answers define.
+        stage: called with the id of the running answer, so that an endless one is
+            named.
 
     Returns:
-        {"kind": "passed" | ..., "printed", "cut"}, for an error what `report` says.
+        {"kind": "passed" | ..., "printed", "cut"}, for an error the `report`.
     """
     space, printed = {"__name__": "__main__"}, Printed()
     source, name = answers[exercise], f"<{exercise}>"

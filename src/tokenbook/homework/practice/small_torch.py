@@ -1,7 +1,7 @@
-"""A small torch of plain lists: what the book's exercises use, with autograd.
+"""A small torch on plain lists, for the book's exercises, with autograd.
 
-Not PyTorch. A name that is not here raises NotHere, never a wrong number. Floats of
-32 bits are rounded as such, views share their memory, gradients are of first order.
+Not PyTorch. A missing name raises NotHere and never gives a wrong number. Floats of 32
+bits are rounded as such, views share their memory, gradients are of first order.
 """
 
 import math
@@ -968,7 +968,7 @@ def _rows(x, dim, keepdim):
 
 
 def _reduce(f, pull, kind=lambda x: x.dtype, typed=False):
-    """A reduction of rows by f; one that is `typed` is told the type of the values."""
+    """A reduction of rows by f; if `typed`, f gets the type of the values."""
 
     def made(x, dim=None, keepdim=False, dtype=None):
         x = x if dtype is None else x.to(dtype)
@@ -997,7 +997,7 @@ def _whole(x):
 
 
 def _rounded(value, d):
-    """A value as its type holds it."""
+    """A value rounded to its type."""
     return array("f", [value])[0] if d is float32 else value
 
 
@@ -1421,7 +1421,7 @@ def _part(name, **names):
 
 def _missing(name):
     if name.rpartition(".")[2].startswith("__") and name != "__version__":
-        raise AttributeError(name)  # what Python itself asks modules for
+        raise AttributeError(name)  # names that Python itself looks up in modules
     raise NotHere(f"torch.{name}")
 
 

@@ -1,10 +1,10 @@
-"""Make the folder ``python/`` anew: Python for the browser, cut to what answers use.
+"""Rebuild the folder ``python/``: Python for the browser, cut to the parts in use.
 
     make python        maintainers run it once for each new version of Pyodide
 
-npm brings the package, whose sums are known; ``slim.mjs`` compiles its library and
-leaves out what no answer uses. What readers load lies in the repository, so that a book
-can be built without npm, and tests run the bytes that readers get.
+npm downloads the package, whose checksums are known; ``slim.mjs`` compiles its library
+and drops modules that no answer uses. The result is committed, so that a book can be
+built without npm, and tests run the same bytes as readers.
 """
 
 import gzip
@@ -53,7 +53,7 @@ def sums(folder: Path = FOLDER) -> dict[str, str]:
 
 
 def fetch(space: Path) -> Path:
-    """Return the folder of the published package, every file as it is known.
+    """Return the folder of the published package, with checked files.
 
     Raises:
         ValueError: a file has another sum.

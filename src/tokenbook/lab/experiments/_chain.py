@@ -1,4 +1,4 @@
-"""What the experiments on language tasks share: one warm start per seed."""
+"""Shared by the experiments on language tasks: one warm start per seed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tokenbook.lab.experiment import BARS
 from tokencredit.algorithm import Algorithm
 from tokencredit.training import Dials, train, warm_up
 from tokencredit.world.policy import Policy
+from tokencredit.world.scoring import RewardFunction
 from tokencredit.world.tasks import Task, task
 from tokencredit.world.tasks.chain import Chain, reasons
-from tokencredit.world.verdict import Verdict
 
 COLUMNS = {
     "step": "rounds of sampling so far",
@@ -102,7 +102,7 @@ def learn_from(
     checkpoint: Path | None,
     *,
     every: int,
-    measure: Mapping[str, Verdict] | None = None,
+    measure: Mapping[str, RewardFunction] | None = None,
     measure_kl: bool = False,
     **dials,
 ) -> list[dict]:

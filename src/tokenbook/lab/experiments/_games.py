@@ -1,4 +1,4 @@
-"""What the experiments on games share: one warm start per game and seed."""
+"""Shared by the experiments on games: one warm start per game and seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tokencredit.world.games import optimum
 from tokencredit.world.games.frozen_lake import FIXED
 from tokencredit.world.policy import Policy
 
-MANY = 100_000  # instances to train on: a room or a wish hardly comes twice
+MANY = 100_000  # instances to train on: a room or a wish hardly repeats
 GAMES = {  # the game and the steps of its warm-up
     "Bandit": (Game(id="Bandit", mistakes=1.0), 40),
     "FrozenLakeFixed": (Game(id="FrozenLakeFixed", mistakes=0.2), 250),

@@ -1,4 +1,4 @@
-"""What the experiments on `signs` share: stored warm starts, and responses kept."""
+"""Shared by the experiments on `signs`: stored warm starts, responses kept."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tokencredit.batch import Batch
 from tokencredit.credit.rewards import soft_overlong
 from tokencredit.training import Dials, train, warm_up
 from tokencredit.world.rollout import rollout, texts
+from tokencredit.world.scoring import RewardFunction
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
 from tokencredit.world.tasks.signs import MEASURES, Signs
-from tokencredit.world.verdict import Verdict
 
 TASK: Signs = task("signs")
 DIALS = {"prompts": 32, "group_size": 8, "minibatches": 2, "lr": 5e-4}
@@ -105,7 +105,7 @@ class Watched:
 
 
 def groups_of(batch: Batch, success: Tensor, goal: Signs) -> dict[str, Tensor]:
-    """What the group of each response is like: all right, all wrong, how varied."""
+    """Facts about each response's group: all right, all wrong, its variety."""
     groups = batch.groups
     size = torch.bincount(groups).float()
     right = torch.bincount(groups, success.float())
@@ -125,9 +125,9 @@ def learn(
     *,
     goal: Signs = TASK,
     policy: nn.Module | None = None,
-    reward: Verdict | None = None,
+    reward_fn: RewardFunction | None = None,
     reference: nn.Module | None = None,
-    engine: Callable[[nn.Module], nn.Module] | None = None,
+    make_sampler: Callable[[nn.Module], nn.Module] | None = None,
     every: int = 2,
     moments: Iterable[int] = (0,),
     **dials,
@@ -140,9 +140,9 @@ def learn(
         quick: two rounds of a few responses.
         goal: the task, with the warm start's vocabulary.
         policy: trained in place; None: the warm start of the seed.
-        reward: a verdict that is paid instead of the task's own.
+        reward_fn: paid instead of the task's own.
         reference: a policy that the distance is measured to.
-        engine: makes the sampler, if it computes differently; see `train`.
+        make_sampler: makes the sampler, if it computes differently; see `train`.
         every: rounds per row.
         moments: rounds before which responses are kept; the end is always one.
         **dials: of `Dials`, over DIALS.
@@ -155,10 +155,10 @@ def learn(
         algorithm,
         dials=Dials(**SMALL if quick else DIALS | dials),
         seed=seed,
-        reward=reward,
+        reward_fn=reward_fn,
         measure=MEASURES,
         reference=reference,
-        engine=engine,
+        make_sampler=make_sampler,
         progress=BARS.get(),
     )
     watched.rounds = len(history)
@@ -167,15 +167,15 @@ def learn(
 
 
 class Examined(Watched):
-    """A book that is learned by heart, with an exam now and then 边学边考.
+    """A fixed corpus to imitate, with an evaluation now and then 边学边考.
 
-    It is read in rounds of two updates, like those of training. The exam is a round of
-    the task, whose time is not counted.
+    It is imitated in rounds of two updates, like those of training. The evaluation is a
+    round of the task, and its time is not counted.
 
     Args:
         goal: the task.
-        policy: who reads.
-        every: rounds between two exams.
+        policy: the one that is trained.
+        every: rounds between two evaluations.
         book: draws demonstrations, as a task does.
     """
 
@@ -193,7 +193,7 @@ class Examined(Watched):
         return self.book.demonstrations(num, rng)
 
     def examine(self):
-        """Sample a round, and note how it went."""
+        """Sample a round, and append its metrics."""
         self.seconds += time.process_time() - self.clock
         sizes = DIALS["prompts"], DIALS["group_size"]
         streams = {"rng": self.rng, "generator": self.generator, "measure": MEASURES}
@@ -207,7 +207,7 @@ class Examined(Watched):
 def study(
     seed: int, quick: bool, *, book=TASK, rounds: int, every: int, lr: float
 ) -> tuple[list[dict], list[dict]]:
-    """Let the warm start of a seed imitate a book 监督微调; rows, and responses kept.
+    """Rows and kept responses of imitation by the warm start of a seed 监督微调.
 
     Args:
         seed: of the warm start and of the book.

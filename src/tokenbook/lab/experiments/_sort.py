@@ -1,4 +1,4 @@
-"""What the experiments on the source note's sort task share."""
+"""Shared by the experiments on the source note's sort task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def best_only(rewards, groups):
 
 
 def log_over_log(log_probs, log_ratio, advantages):
-    """The note's mistaken ratio, log p / log p_old, as it stands there."""
+    """The note's mistaken ratio, log p / log p_old, as written there."""
     old = (log_probs - log_ratio).detach()
     return -(log_probs / old) * advantages
 

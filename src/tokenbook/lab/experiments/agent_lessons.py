@@ -103,7 +103,7 @@ def gain(rows, lesson, value, name="FrozenLakeFixed"):
 
 
 def chosen(rows, size):
-    """How often the dragon is chosen at temperature 0.5 after groups of this size."""
+    """Rate of the dragon at temperature 0.5 after training with this group size."""
     return final(rows, "eval", lesson="answers", environment="Bandit", value=size)
 
 

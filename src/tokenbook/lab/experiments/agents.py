@@ -25,7 +25,7 @@ ROWS = {
     "StarPO-S": ALGORITHMS["StarPO-S"],
     "StarPO + turn groups": with_turn_groups(STARPO),
     "StarPO + critic": with_critic(STARPO),
-    "StarPO + turns": with_critic(STARPO, credit="turn"),
+    "StarPO + turns": with_critic(STARPO, credit_level="turn"),
 }
 ENTROPY = 0.01  # the paper's 0.001 lets the miniature settle too early
 DIALS = {  # 128 episodes a round; over the std, smaller groups fail in the bandit

@@ -1,9 +1,8 @@
 """All algorithms on the same task and budget, one row each in the table.
 
 Every row of ALGORITHMS that needs no teacher starts from the stored warm start of its
-seed and samples the same number of rounds. Where a number of the paper belongs to
-another scale it is scaled and said: `SCALES`. A row without an entry there runs exactly
-as it stands in ALGORITHMS.
+seed and samples the same number of rounds. A number of a paper that belongs to another
+scale is changed in `SCALES`. A row without an entry there runs unchanged.
 """
 
 from dataclasses import replace
@@ -64,7 +63,7 @@ def end(rows, name):
 
 
 def _range(numbers, digits) -> str:
-    """Median and range of what is known, in words; a dash if nothing is."""
+    """Median and range of the known numbers as text; a dash if there are none."""
     known = numbers[np.isfinite(numbers)]
     if not len(known):
         return "-"

@@ -1,4 +1,4 @@
-"""Chapter 12: BAPO against a clip that stands still at the mean of BAPO's bounds.
+"""Chapter 12: BAPO against a fixed clip at the mean of BAPO's bounds.
 
 Both arms run under a sampler that lags up to eight rounds: on `signs` as in
 `stale-sampler`, on `chain` as in `stale-clip`. The fixed arm first trains with BAPO on

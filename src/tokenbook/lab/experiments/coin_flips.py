@@ -24,14 +24,16 @@ ARMS = {
 
 
 def coin(seed):
-    """A verdict that looks at nothing."""
+    """A reward function that ignores the response."""
     rng = np.random.default_rng(1000 + seed)
     return lambda prompt, response: float(rng.integers(2))
 
 
 def run(variant, seed, quick, checkpoint):
     row, passes = ARMS[variant["arm"]]
-    return learn(row, seed, quick, reward=coin(seed), moments=(0, 10), **DIALS | passes)
+    return learn(
+        row, seed, quick, reward_fn=coin(seed), moments=(0, 10), **DIALS | passes
+    )
 
 
 def ended(rows, arm, column="success"):
@@ -40,7 +42,7 @@ def ended(rows, arm, column="success"):
 
 
 def gained(rows, arm, column="success"):
-    """How far that is above the first two iterations."""
+    """The difference of that from the first two iterations."""
     return ended(rows, arm, column) - per_seed(rows, column, arm=arm)[:, 0]
 
 

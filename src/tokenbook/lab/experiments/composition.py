@@ -30,7 +30,7 @@ EXAMS = 20  # rounds between two exams
 
 
 def functions(names="abcdef"):
-    """A table of ten digits for each letter; none leaves a digit where it is."""
+    """A permutation of the ten digits for each letter, without fixed points."""
     rng, found = np.random.default_rng(0), {}
     while len(found) < len(names):
         table = rng.permutation(10)
@@ -117,7 +117,7 @@ def exam(policy):
 
 
 class Examined:
-    """A task whose policy sits the exam now and then; its time is not counted."""
+    """A task with an evaluation now and then, whose time is not counted."""
 
     def __init__(self, goal, policy):
         self.goal, self.policy = goal, policy
@@ -183,7 +183,7 @@ def asked(rows, arm, depth, k):
 
 
 def gained(rows, arm, depth, k):
-    """How much it is above the start of its seed."""
+    """The difference from the start of its seed."""
     y = asked(rows, arm, depth, k)
     return y - y[:, :1]
 

@@ -45,7 +45,7 @@ def end(rows, variant):
 
 
 def at_equal_tokens(rows, variant, other):
-    """Success of `variant` when it has sampled what `other` sampled in all."""
+    """Success of `variant` after as many tokens as `other` sampled in all."""
     tokens = per_seed(rows, "tokens", variant=variant)
     success = per_seed(rows, "success", variant=variant)
     budget = per_seed(rows, "tokens", variant=other)[:, -1]

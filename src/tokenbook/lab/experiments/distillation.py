@@ -1,10 +1,9 @@
 """Chapter 16: a teacher's log-probs as the advantage 同策略蒸馏.
 
-The student writes; the teacher, a policy trained with GRPO from the warm start of the
-next seed, reads. What a token earns is how much likelier the teacher finds it than the
-student did, and no verdict is paid. In the words of the package the teacher is the
-reference, the KL in the reward is all the reward, and no token is credited with what
-came after it.
+The student samples; the teacher, a policy trained with GRPO from the warm start of the
+next seed, scores. The reward of a token is the teacher's log-prob minus the student's;
+the task pays nothing. In terms of the package the teacher is the reference, the KL in
+the reward is the whole reward, and a token gets no credit for later ones.
 """
 
 from dataclasses import replace
@@ -22,7 +21,7 @@ from tokencredit.credit.returns import discounted_return
 from tokencredit.world.starts import warm_start
 
 ROUNDS = {"RL": 30, "else": 20}
-SEEDS = 5  # warm starts there are
+SEEDS = 5  # number of warm starts
 
 TAUGHT = replace(
     PLAIN,
@@ -30,7 +29,7 @@ TAUGHT = replace(
     kl_coef=1.0,
     kl_estimator="k1",
     kl_in="reward",
-    credit="token",
+    credit_level="token",
     advantage=partial(discounted_return, gamma=0.0),
     aggregation="token-mean",
 )
@@ -63,7 +62,7 @@ def run(variant, seed, quick, checkpoint):
         ROWS[arm],
         seed,
         quick,
-        reward=lambda prompt, response: 0.0,
+        reward_fn=lambda prompt, response: 0.0,
         reference=teacher,
         steps=ROUNDS["else"],
         every=1,
@@ -73,7 +72,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def after(rows, arm, iterations):
-    """The success rate of each seed after so many iterations of learning."""
+    """The success rate of each seed after a number of iterations."""
     return per_seed(rows, "success", arm=arm)[:, iterations]
 
 

@@ -1,7 +1,7 @@
-"""Chapter 16: what on-policy distillation owes to whom, one factor at a time.
+"""Chapter 16: the parts of on-policy distillation, one factor at a time.
 
-Who writes, the student or the teacher; what a place teaches, the token that was drawn
-or the teacher's whole distribution; at which rate. Places of the student reduce the
+The factors: the sampler, student or teacher; the target of a place, the sampled token
+or the teacher's whole distribution; the learning rate. Places of the student reduce the
 reverse KL, those of the teacher are imitated. Everything else is as in `distillation`:
 the teachers, the rounds of 256 responses, two updates each. One arm more has k1 as a
 loss with a single update on every batch, as many updates in all and of the same size:
@@ -19,7 +19,7 @@ from tokenbook.lab.experiments._chain import thin
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, TASK, inside, learn
 from tokenbook.lab.experiments.distillation import ROUNDS, ROWS, SEEDS, trained
 from tokencredit.diagnostics import reference_distance
-from tokencredit.training.stages import log_probs_of, read_chosen
+from tokencredit.training.stages import forward_live, log_probs_of
 from tokencredit.weight.losses import ppo_clip_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks.signs import MEASURES
@@ -43,7 +43,7 @@ def loss_of(arm, log_probs, given, tokens, old):
         arm: of ARMS.
         log_probs: of the student, [N, V].
         given: the teacher's, [N, V].
-        tokens: those that were written, [N].
+        tokens: the sampled ones, [N].
         old: their log-probs when the student sampled, [N].
     """
 
@@ -85,8 +85,8 @@ def listen(arm, lr, seed, quick):
             part = part.by_length().trimmed()
             words, chosen = part.tokens, part.mask[:, 1:]
             with torch.no_grad():
-                given = read_chosen(teacher, words, part.mask, 1.0)[1].log_softmax(-1)
-            now = read_chosen(student, words, part.mask, 1.0)[1].log_softmax(-1)
+                given = forward_live(teacher, words, part.mask, 1.0)[1].log_softmax(-1)
+            now = forward_live(student, words, part.mask, 1.0)[1].log_softmax(-1)
             old = part.old_log_probs[:, 1:][chosen]
             optimizer.zero_grad()
             loss_of(arm, now, given, words[:, 1:][chosen], old).backward()
@@ -105,7 +105,7 @@ def run(variant, seed, quick, checkpoint):
         ROWS["k1 as a loss"],
         seed,
         quick,
-        reward=lambda prompt, response: 0.0,
+        reward_fn=lambda prompt, response: 0.0,
         reference=trained((seed + 1) % SEEDS, quick)[0],
         moments=(),
         **DIALS | halves,
@@ -118,7 +118,7 @@ def end(rows, arm, lr=5e-4, column="success"):
 
 
 def after(rows, arm, iterations, lr=5e-4, column="success"):
-    """A column of each seed after so many iterations of learning."""
+    """A column of each seed after a number of iterations."""
     return per_seed(rows, column, arm=arm, lr=lr)[:, iterations]
 
 

@@ -24,7 +24,7 @@ from tokenbook.lab import Experiment, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, TASK, inside
 from tokenbook.lab.experiments.stale_sampler import ROWS
 from tokencredit.batch import Batch, join
-from tokencredit.training import Dials, credit, update
+from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.dials import OPTIMIZERS
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks.signs import MEASURES
@@ -49,11 +49,11 @@ class Group(NamedTuple):
 
 @dataclass
 class Engine:
-    """Writes groups without a pause, and hands over what an update may use.
+    """A sampler that never stops, and gives an update the groups it may use.
 
     Args:
         rule, limit: of an arm.
-        policy: writes; a group keeps the weights that it was started with.
+        policy: that samples; a group keeps the weights that it was started with.
         size: groups of an update, and of a round that is sampled at once: they wait in
             `pool` until they are started, and are forgotten if the weights change.
         seed: of prompts and tokens.
@@ -80,7 +80,7 @@ class Engine:
         self.streams = {"rng": np.random.default_rng(self.seed), "generator": dice}
 
     def start(self):
-        """Start as many groups as there is room for, and as the rule allows."""
+        """Start groups while there is room and the rule allows it."""
         room = SLOTS - len(self.running)
         if self.rule == "wait":
             most = (self.version + 1 + self.limit) * self.size
@@ -98,7 +98,7 @@ class Engine:
             self.tokens += int(one.batch.mask.sum())
 
     def batch(self) -> Batch:
-        """What the next update learns from; after it the version is one higher."""
+        """The batch of the next update; each call raises the version by one."""
         while not self.whole():
             self.start()
             one = heapq.heappop(self.running)
@@ -114,7 +114,7 @@ class Engine:
         return join([one.batch for one in first])
 
     def whole(self) -> bool:
-        """Whether enough groups are ready; waiting, those that come first."""
+        """Whether enough groups are ready; under "wait", the oldest ones."""
         if self.rule == "wait":
             self.ready.sort(key=lambda one: one.number)
             due = (self.version + 1) * self.size
@@ -141,14 +141,14 @@ def run(variant, seed, quick, checkpoint):
             rows.append(told | {"seconds": spent})
         if step < dials.steps:
             clock = time.process_time()
-            batch = credit(row, engine.batch())
+            batch = assign_credit(row, engine.batch())
             update(policy, optimizer, row, batch, dials)
             spent += time.process_time() - clock
     return rows
 
 
 def at(rows, clock, budgets, column="success", **arm):
-    """A column of each seed when its clock, tokens or ticks, shows these numbers."""
+    """A column of each seed at given values of its clock, tokens or ticks."""
     times = per_seed(rows, clock, **arm)
     numbers = per_seed(rows, column, **arm)
     return np.array(

@@ -2,8 +2,8 @@
 
 The arms differ in the filter and in how many rounds of sampling may refill a batch.
 Each row holds the totals so far, so success can be read against either clock. One arm
-refills nothing and is given no prompt that its warm start always or never answers
-right; its success is an exam's, because its prompts are not everybody's.
+refills nothing and gets no prompt that its warm start always or never answers right;
+its success is measured on other prompts, because its own are selected.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from torch import nn
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, TASK, learn
-from tokencredit import reward
+from tokencredit import add_rewards
 from tokencredit.credit.filters import dynamic_sampling
 from tokencredit.world.rollout import rollout
 from tokencredit.world.starts import warm_start
@@ -30,7 +30,7 @@ SCREENED = "none, screened"
 
 @dataclass(frozen=True, kw_only=True)
 class Screened(Signs):
-    """The task without prompts whose group of eight a screen finds alike 预先筛题.
+    """The task without prompts whose screened group has equal rewards 预先筛题.
 
     Its rounds also hold how the policy does on prompts of the whole task, as `exam`.
     The tokens of the screen and of the exam are not counted.
@@ -52,7 +52,7 @@ class Screened(Signs):
         while len(kept) < num:
             some = super().prompts(num, rng)
             batch = rollout(self.screen, TASK, some, group_size=8, generator=self.dice)
-            right = reward(batch, TASK, some).rewards.sum(1).view(num, 8).sum(1)
+            right = add_rewards(batch, TASK, some).rewards.sum(1).view(num, 8).sum(1)
             mixed = [p for p, n in zip(some, right.tolist(), strict=True) if 0 < n < 8]
             self.seen.update(drawn=num, mixed=len(mixed))
             kept += mixed

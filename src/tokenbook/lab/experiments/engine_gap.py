@@ -24,13 +24,13 @@ CLIP = replace(PLAIN, aggregation="token-mean")
 
 
 def rounded(x, bits):
-    """Numbers with so many bits of mantissa 舍入到几位尾数; exponents as they are."""
+    """Numbers rounded to a few bits of mantissa 舍入到几位尾数; exponents unchanged."""
     part, exponent = torch.frexp(x)
     return torch.ldexp((part * 2 ** (bits + 1)).round() / 2 ** (bits + 1), exponent)
 
 
-def engine(policy, bits):
-    """A copy of a policy 推理引擎 that keeps so many bits of every weight."""
+def round_weights(policy, bits):
+    """A copy of a policy 推理引擎 with every weight rounded to a few bits."""
     other = copy.deepcopy(policy)
     with torch.no_grad():
         for weight in other.parameters():
@@ -97,13 +97,13 @@ def exam(policy, prompts=128):
 
 def run(variant, seed, quick, checkpoint):
     policy = warm_start("signs", seed=seed)
-    coarse = partial(engine, bits=variant["bits"])
+    sampler = partial(round_weights, bits=variant["bits"])
     rows, _ = learn(
         ROWS[variant["weight"]],
         seed,
         quick,
         policy=policy,
-        engine=None if variant["weight"] == "same engine" else coarse,
+        make_sampler=None if variant["weight"] == "same engine" else sampler,
         **DIALS,
     )
     rows[-1]["own"] = exam(policy, 4 if quick else 128)

@@ -47,7 +47,7 @@ def run(variant, seed, quick, checkpoint):
         history = train(policy, chain, algorithm, dials=dials, seed=seed)
         paid = [seen["reward"] for seen in history]
     else:
-        from tokencredit.engines.trl import trl_rounds
+        from tokencredit.integrations.trl import trl_rounds
 
         torch.manual_seed(seed)
         lr = dials.pop("lr")

@@ -1,4 +1,4 @@
-"""Chapter 10: how fast the policy settles on one way to begin (熵坍缩).
+"""Chapter 10: the speed at which the policy settles on one beginning (熵坍缩).
 
 Before training the responses to a prompt begin with nearly all four fillings. Reusing
 each batch makes larger steps on the same verdicts; the entropy bonus pays for staying

@@ -1,8 +1,9 @@
-"""Chapter 9: where lengths go when every length is paid the same, under four rules.
+"""Chapter 9: the drift of lengths under four rules when length is not rewarded.
 
-On the task `hindsight` half of the guesses stay wrong, the policy knows which, and what
-it writes afterwards is free. Advantages are normalised over the batch: with a group's
-own baseline a policy that has settled on its guess for a prompt would get no signal.
+On the task `hindsight` half of the guesses stay wrong, the policy can tell which, and
+the length after the guess is free. Advantages are normalised over the batch: with a
+group's own baseline a policy that has settled on its guess for a prompt would get no
+signal.
 """
 
 from dataclasses import replace

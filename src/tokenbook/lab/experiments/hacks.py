@@ -1,8 +1,8 @@
-"""Chapter 7: what is paid, and what is wanted (奖励黑客).
+"""Chapter 7: reward hacking (奖励黑客): the reward and the goal.
 
-The task wants a right last try. What is paid is a verdict of `signs`: the outcome
-itself, the strict one, or a proxy with a hole. `kl_coef` weighs a penalty against the
-warm start. Control arms pay the outcome, with and without the charge for length.
+The task wants a right last try. The reward is one of `signs`: the outcome itself, the
+strict one, or a proxy with a hole. `kl_coef` weighs a penalty against the warm start.
+Control arms pay the outcome, with and without the charge for length.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from dataclasses import replace
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, inside, learn
 from tokencredit.world.starts import warm_start
-from tokencredit.world.tasks.signs import verdict
+from tokencredit.world.tasks.signs import reward_fn
 
 DIALS = DIALS | {"lr": 1e-3}
 BRIEF = ", brief"  # every token costs a share of the reward
@@ -34,7 +34,7 @@ def run(variant, seed, quick, checkpoint):
         replace(PLAIN, kl_coef=variant["kl_coef"]),
         seed,
         quick,
-        reward=verdict(paid.removesuffix(BRIEF), brief=paid.endswith(BRIEF)),
+        reward_fn=reward_fn(paid.removesuffix(BRIEF), brief=paid.endswith(BRIEF)),
         reference=warm_start("signs", seed=seed),
         steps=STEPS.get(paid, STEPS["else"]),
         moments=(0, 4, 8, 16),

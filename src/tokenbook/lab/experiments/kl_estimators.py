@@ -1,7 +1,7 @@
 """Chapter 7: a proxy with a hole, and the same penalty by three estimators.
 
-The reward is the ✓ at the end, as in the arm `mark` of `hacks`. What differs is which
-estimator of the KL is used, where it is put, and its coefficient.
+The reward is the ✓ at the end, as in the arm `mark` of `hacks`. The arms differ in the
+estimator of the KL, its place and its coefficient.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tokenbook.lab import Experiment, final
 from tokenbook.lab.experiments._signs import COLUMNS, PLAIN, learn
 from tokenbook.lab.experiments.hacks import DIALS
 from tokencredit.world.starts import warm_start
-from tokencredit.world.tasks.signs import verdict
+from tokencredit.world.tasks.signs import reward_fn
 
 STEPS = 17  # as the record of `figures.reward_hack`
 ARMS = (
@@ -33,7 +33,7 @@ def run(variant, seed, quick, checkpoint):
         row,
         seed,
         quick,
-        reward=verdict("mark"),
+        reward_fn=reward_fn("mark"),
         reference=warm_start("signs", seed=seed),
         steps=STEPS,
         every=1,

@@ -19,7 +19,7 @@ from tokencredit.world.tasks.signs import MEASURES
 TASK = task("signs")
 DIALS = {"steps": 40, "prompts": 32, "group_size": 8, "minibatches": 2, "lr": 5e-4}
 FREE = ("seq-mean-token-sum", "seq-mean-token-sum-norm")  # run without a limit as well
-NEVER = 1e9  # a norm that no gradient reaches
+NEVER = 1e9  # above the norm of every gradient
 
 
 def run(variant, seed, quick, checkpoint):

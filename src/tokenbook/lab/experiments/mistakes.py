@@ -1,10 +1,10 @@
-"""The errata museum: what a published mistake does to training (错误的代价).
+"""The errata museum: effects of published mistakes on training (错误的代价).
 
-An arm is a mistake of the museum or what it is compared with. All but two train the
-warm starts of `signs`. Where every response has an id of its own, each is paid a point
-more; with an id per prompt that changes no advantage, and the run is GRPO's. "a score
-a token" and "one penalty a position" have no verdict: the policy that `distillation`
-trains from the next seed's warm start is their teacher. "sum" and "terms clipped" fit a
+An arm is a mistake of the museum or its control. All but two train the warm starts of
+`signs`. Where every response has an id of its own, each is paid a point more; with an
+id per prompt that changes no advantage, and the run is GRPO's. "a score a token" and
+"one penalty a position" have no task reward: the policy that `distillation` trains from
+the next seed's warm start is their teacher. "sum" and "terms clipped" fit a
 distribution over 32 tokens to another one.
 """
 
@@ -28,14 +28,14 @@ from tokenbook.lab.experiments.distillation import SEEDS, trained
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.credit.advantages import plain_reward
 from tokencredit.credit.returns import discounted_return
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.tasks.signs import Signs, asked
-from tokencredit.world.verdict import on_last_token
 
 DIALS = DIALS | {"steps": 12}
 CISPO = replace(ALGORITHMS["CISPO"], aggregation=PLAIN.aggregation)
 TAUGHT = replace(
     PLAIN,
-    credit="token",
+    credit_level="token",
     advantage=partial(discounted_return, gamma=0.0),
     aggregation="seq-mean-token-sum",
 )
@@ -74,7 +74,7 @@ class NoEnd(Signs):
 
 
 class Marked:
-    """The task whose responses a teacher marks token by token, and nobody else.
+    """The task with a teacher's rewards per token instead of its own.
 
     Args:
         teacher: a policy.
@@ -102,7 +102,7 @@ class Marked:
 
 
 def fit(cap, seed, quick):
-    """A student that goes down the KL to a teacher, each term clipped at `cap`."""
+    """A student trained on the KL to a teacher, each term clipped at `cap`."""
     generator = torch.Generator().manual_seed(seed)
     teacher, student = 2 * torch.randn(2, TOKENS, generator=generator)
     teacher, rows = teacher.softmax(0), []
@@ -133,9 +133,9 @@ ARMS = {
     "CISPO": signs(CISPO),
     "CISPO, no minus": signs(replace(CISPO, loss=no_minus)),
     "end token not trained": signs(PLAIN, goal=NoEnd()),
-    "unreadable answers": signs(PLAIN, reward=benefit_of_doubt),
+    "unreadable answers": signs(PLAIN, reward_fn=benefit_of_doubt),
     "one id a response": signs(
-        replace(PLAIN, advantage=plain_reward), reward=a_point_more
+        replace(PLAIN, advantage=plain_reward), reward_fn=a_point_more
     ),
     "a score a token": marked(each=True),
     "one penalty a position": marked(each=False),

@@ -1,4 +1,4 @@
-"""Chapter 8: the sort walk-through of the source note, and what makes it learn."""
+"""Chapter 8: the sort walk-through of the source note, and its repair."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
 """Chapter 8: learn from the right responses, from the wrong ones, or from both.
 
-All arms push a response by the number that its verdict gives it, with the loss of
-REINFORCE and the mean over tokens; the batch is read once, in two updates. "RAFT" drops
-the wrong responses before the mean, REINFORCE on 0 and 1 leaves them in it with a push
-of 0. "RFT, once" is RAFT on responses of the warm start alone; a row measures what
-sampled it, so only its last one is of the trained policy.
+The advantage of a response is a number from its reward, with the loss of REINFORCE and
+the mean over tokens; the batch is used once, in two updates. "RAFT" drops the wrong
+responses before the mean, REINFORCE on 0 and 1 leaves them in it with a push of 0.
+"RFT, once" is RAFT on responses of the warm start alone; a row measures its sampler, so
+only the last one is of the trained policy.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ DIALS = DIALS | {"steps": 20}
 
 
 def right(rewards):
-    """Keeps the responses that the verdict calls right."""
+    """True for correct responses."""
     return rewards > 0.5
 
 
@@ -31,7 +31,7 @@ def pushed(rewards, *, right, wrong):
 
 
 def above(rewards, groups):
-    """What a response has above the mean of its group, 0 below."""
+    """The reward above the group's mean, 0 below it."""
     return group_relative(rewards, groups, scale=False).clamp(min=0)
 
 
@@ -75,7 +75,7 @@ def firsts(rows, arm):
 
 
 def ahead(rows):
-    """How much more success each seed of RAFT has at the end than of RFT, once."""
+    """Final success of each seed of RAFT minus that of RFT, once."""
     return end(rows, "RAFT") - final(rows, "success", last=1, arm="RFT, once")
 
 

@@ -1,8 +1,8 @@
 """Reinforcement learning against imitation: the same warm start, the same corpus.
 
 A round is 256 responses and two updates in both arms. In one the policy samples them
-and is paid by the task's verdict (GRPO without KL); in the other it goes on imitating
-the corpus that its warm start was made with, three times as long.
+and gets the task's reward (GRPO without KL); in the other it continues to imitate the
+corpus of its warm start, three times as long.
 """
 
 from tokenbook.lab import Experiment, final, per_seed

@@ -12,7 +12,7 @@ def run(variant, seed, quick, checkpoint):
 
 
 def after(rows, iterations, lr):
-    """Success of each seed after so many iterations of learning."""
+    """Success of each seed after a number of iterations."""
     return per_seed(rows, "success", lr=lr)[:, iterations]
 
 

@@ -10,10 +10,10 @@ import torch
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._chain import COLUMNS, learn_from, thin
 from tokencredit.algorithms import ALGORITHMS
-from tokencredit.training import Dials, credit, update
+from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.collect import collect
 from tokencredit.training.dials import OPTIMIZERS
-from tokencredit.training.loop import corrected
+from tokencredit.training.loop import mini_batches
 from tokencredit.weight.losses import reinforce_loss
 from tokencredit.world.starts import warm_start
 from tokencredit.world.tasks import task
@@ -39,7 +39,7 @@ def no_loss(log_probs):
 
 
 LOSSES = {"none": reinforce_loss, "ratio": ratio_loss, "clip alone": clip_alone}
-LATER = {  # what changes after the first pass
+LATER = {  # fields that change after the first pass
     "critic once": {"value_coef": 0.0},
     "policy once": {"loss": no_loss},
     "head alone": {"loss": no_loss},
@@ -48,9 +48,9 @@ LIMIT = 0.015  # of the KL to the sampler, as in Spinning Up
 
 
 def pass_by_pass(variant, seed, quick):
-    """PPO in a loop of its own: the critic, or the policy, learns in the first pass
-    only (then the critic moves the whole network, or its head alone), or a batch ends
-    after the update whose mini-batch was further than LIMIT from the sampler.
+    """PPO in a separate loop: the critic, or the policy, learns in the first pass only
+    (then the critic moves the whole network, or its head alone), or a batch ends after
+    the update whose mini-batch was further than LIMIT from the sampler.
 
     With none of these it is `train`, number by number.
     """
@@ -70,14 +70,8 @@ def pass_by_pass(variant, seed, quick):
         batch, metrics = collect(
             policy, goal, algorithm, dials, rng, generator, measure=measure
         )
-        batch = credit(algorithm, corrected(algorithm, policy, batch, dials))
-        size = -(-len(batch) // dials.minibatches)
-        parts = (
-            part
-            for _ in range(dials.epochs)
-            for part in batch.shuffled(generator).split(size)
-        )
-        for part in parts:
+        batch = assign_credit(algorithm, batch)
+        for part in mini_batches(batch, dials, generator):
             if updates == dials.minibatches and variant["loss"] in LATER:
                 algorithm = replace(algorithm, **LATER[variant["loss"]])
                 optimizer = head if variant["loss"] == "head alone" else whole

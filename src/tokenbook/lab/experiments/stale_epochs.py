@@ -1,7 +1,7 @@
 """Chapter 12: `stale-sampler` with eight updates on each batch instead of two.
 
-The sampler lags up to eight rounds, and each round uses its responses four times.
-So there is something for the limit of decoupled PPO to limit: how far one batch goes.
+The sampler lags up to eight rounds, and each round uses its responses four times. So
+the limit of decoupled PPO on the step of one batch becomes active.
 """
 
 from tokenbook.lab import Experiment, final

@@ -2,8 +2,8 @@
 
 In `staleness` all losses share one rate, and a loss that stops most tokens moves less
 than the others. Here each runs at three rates, at an interval of 32: all learning is
-from responses of the warm start, which all rows but the last one measure. So the policy
-that is trained sits an exam before every round; what it writes there teaches nothing.
+from responses of the warm start, which all rows but the last one measure. So the
+trained policy is evaluated before every round; those responses are not trained on.
 """
 
 from dataclasses import dataclass

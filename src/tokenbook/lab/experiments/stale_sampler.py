@@ -4,7 +4,7 @@ All arms share GRPO's advantages and have no KL; GSPO keeps its mean over respon
 others take the mean over tokens, so that only the weight of a token differs. Decoupled
 PPO clips against the trainer's own policy before the round and weighs its distance to
 the sampler apart, capped at two. "fresh" is PPO whose sampler does not lag. A row
-measures what sampled it: the last one, the policy as it was after 16 rounds.
+measures its sampler: the last one, the policy after 16 rounds.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """Chapter 12: the same 32 rounds of learning, with a sampler that lags more and more.
 
 The sampler takes over the weights every `refresh` rounds, so at 32 all rounds learn
-from responses of the warm start. A row measures what sampled it: the last one, the
-policy as it was after 32 rounds, whatever the lag.
+from responses of the warm start. A row measures its sampler: the last one, the policy
+after 32 rounds, at every lag.
 """
 
 from tokenbook.lab import Experiment, final

@@ -2,11 +2,11 @@
 
 "rounded" keeps one bit of every weight, as in engine-gap. "stale" has the weights of up
 to eight rounds ago, as in stale-sampler. "biased" adds the same offsets to the logits
-in every round, so that a drift towards it never ends. The loss is
--w A log pi, and the arms differ in w alone; the ratio that it looks at is that of the
-policy being trained to the sampler. "centred" has w = 1 and subtracts, at every place,
-what the sampler expects of the gradient of log pi (2609.20807). IPO is the loss of
-prime-rl, TOPR that of 2503.14286. No arm has a clip of the update.
+in every round, so that a drift towards it never ends. The loss is -w A log pi, and the
+arms differ in w alone; the ratio in it is that of the policy being trained to the
+sampler, whose log-probs are `old_log_probs` here. "centred" has w = 1 and subtracts, at
+every place, the sampler's expectation of the gradient of log pi (2609.20807). IPO is
+the loss of prime-rl, TOPR that of 2503.14286. No arm has a clip of the update.
 """
 
 import copy
@@ -19,7 +19,7 @@ from torch import nn
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._signs import COLUMNS, DIALS, PLAIN, learn
-from tokenbook.lab.experiments.engine_gap import engine, exam, inside
+from tokenbook.lab.experiments.engine_gap import exam, inside, round_weights
 from tokencredit.credit.advantages import group_relative
 from tokencredit.world.starts import warm_start
 
@@ -49,7 +49,7 @@ def biased(policy):
 
 WORLDS = {
     "same": lambda policy: policy,
-    "rounded": partial(engine, bits=1),
+    "rounded": partial(round_weights, bits=1),
     "stale": lambda policy: policy,
     "biased": biased,
 }
@@ -57,7 +57,7 @@ LAG = {"stale": 8}
 
 
 class Sampler:
-    """What samples, remembered: a loss may ask it for all its probabilities."""
+    """The last sampler, kept so that a loss can use all its probabilities."""
 
     def __init__(self, make):
         self.make = make
@@ -96,7 +96,7 @@ def expected(policy, sampler, tokens, mask):
 def weighed_loss(
     log_probs, old_log_probs, advantages, mask, tokens, *, how, policy, sampler
 ):
-    """-w A log pi; centred, log pi is taken less what the sampler expects of it."""
+    """-w A log pi; "centred" subtracts the sampler's expectation of log pi."""
     gap = torch.where(mask, (log_probs - old_log_probs).detach(), 0)
     score = log_probs
     if how == "centred":
@@ -120,7 +120,7 @@ def run(variant, seed, quick, checkpoint):
         seed,
         quick,
         policy=policy,
-        engine=sampler,
+        make_sampler=sampler,
         **DIALS | {"steps": ROUNDS[world], "refresh": LAG.get(world, 1)},
     )
     rows[-1]["own"] = exam(policy, 4 if quick else 128)
@@ -136,7 +136,7 @@ def own(rows, sampler, weight):
 
 
 def curve(rows, sampler, weight):
-    """Success of what the sampler wrote, per seed and row."""
+    """Success of the sampled responses, per seed and row."""
     return per_seed(rows, "success", sampler=sampler, weight=weight)
 
 
@@ -146,7 +146,7 @@ def worst(rows, weight):
 
 
 def ahead(rows, sampler):
-    """How much more success each seed has centred than without a weight."""
+    """Success of each seed with "centred" minus that without a weight."""
     return own(rows, sampler, "centred") - own(rows, sampler, "nothing")
 
 

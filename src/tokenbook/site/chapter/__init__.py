@@ -1,1 +1,1 @@
-"""What is done to the pages of chapters: marks, cards, plots, code, reports."""
+"""Transforms of chapter pages: marks, cards, plots, code, reports."""

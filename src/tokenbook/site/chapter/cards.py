@@ -1,8 +1,7 @@
 """Cards for terms and symbols: the first of each in a chapter leads to the glossary.
 
 The link works without a script; `book.js` shows the row of ``book/glossary.yml`` as a
-card when the pointer or the keyboard reaches it. Words that everybody uses in every
-sentence get none.
+card when the pointer or the keyboard reaches it. Everyday words get none.
 """
 
 import json
@@ -41,7 +40,7 @@ def rows() -> dict[str, dict]:
 
 
 def patterns(lang: str) -> list[tuple[re.Pattern, str]]:
-    """Return (how prose writes a term, its id), the longest first."""
+    """Return (spelling in prose, id) of the terms, the longest first."""
     found, everyday = [], read()["everyday"]
     for name, row in rows().items():
         if name in everyday or "`" in row[lang]:
@@ -72,7 +71,7 @@ def symbols(chapter: int) -> dict[str, str]:
 
 
 def in_a_link(node: nodes.Node) -> bool:
-    """Whether the paragraph has an HTML link open where the node stands."""
+    """Whether an HTML link of the paragraph is open at the node."""
     before = node.parent.children[: node.parent.index(node)]
     tags = "".join(one.astext() for one in before if isinstance(one, nodes.raw))
     return tags.count("<a ") > tags.count("</a>")

@@ -1,12 +1,12 @@
 """Lines of code: each an element with its indentation.
 
-Where a line is too long for the page it breaks, and goes on set in under itself
-(``book.css``): what matters in it often stands at its end. It breaks where a hand does:
-after ``=``, after a comma that no number follows, before ``for``, ``if`` or a comment,
-and before an operator that is not in brackets. Outputs keep their columns. A block says
-how long its longest line is, and is set smaller where that has no room; an output with
-lines too long for this is as wide as a figure. Names, spaces, dots and brackets have
-their block's colour, and no element: they were half of the elements of a chapter.
+A line too long for the page is broken, and its continuation indented (``book.css``), so
+that its end is visible. It breaks as by hand: after ``=``, after a comma that no number
+follows, before ``for``, ``if`` or a comment, and before an operator that is not in
+brackets. Outputs keep their columns. A block stores its longest line's length, and its
+type shrinks if that does not fit; an output with lines too long for this is as wide as
+a figure. Names, spaces, dots and brackets have their block's colour, and no element:
+they were half of the elements of a chapter.
 """
 
 import re
@@ -25,11 +25,11 @@ BREAK = re.compile(
     '|(?<=,</span>) (?!<span class="m)|(?<=>=</span>) '
 )
 PLAIN = re.compile(r'<span class="(?:[npw]">([^<]*)|o">(\.))</span>')
-WIDE = 90  # columns: more than the text has room for, however small they are set
+WIDE = 90  # columns: too many for the text in any size
 
 
 def text_of(html: str) -> str:
-    """Return what a reader sees of some code."""
+    """Return the visible text of some code."""
     return unescape(re.sub(r"<[^>]*>", "", html))
 
 
@@ -89,7 +89,7 @@ def parts(html: str) -> str:
 
 
 def inner(found: re.Match) -> bool:
-    """Tell whether a place to break is before an operator in brackets."""
+    """Whether a possible break is before an operator in brackets."""
     before, after = found.string[: found.start()], found.string[found.end() :]
     signs = "".join(re.findall('<span class="p">([^<]*)<', before))
     depth = sum(map(signs.count, "([{")) - sum(map(signs.count, ")]}"))

@@ -1,7 +1,7 @@
 """Close the gaps of the Chinese edition: line ends, and the space after bold.
 
 Sources have one sentence per line, and a browser would show each line end as a space.
-Markdown ends bold at a full-width mark only before a space, which nobody should see.
+Markdown ends bold at a full-width mark only before a space, which is removed.
 """
 
 import re
@@ -16,7 +16,7 @@ from tokenbook.site import BEFORE_LINKS
 
 
 class CloseLineEnds(SphinxTransform):
-    """Close the line ends of Chinese prose; a soft break is a text node of its own."""
+    """Close the line ends of Chinese prose; a soft break is a separate text node."""
 
     default_priority = BEFORE_LINKS  # before headings and links are collected
 

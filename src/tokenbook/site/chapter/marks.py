@@ -1,12 +1,11 @@
-"""What an author marked in a chapter, on the page: predictions, held equations, folds.
+"""An author's marks on the page: predictions, held equations, folds.
 
-A pair of prose cells tagged ``predict`` becomes a question with buttons, and stands
-above the output of the next code cell; `book.js` blurs it until one is chosen (without
-a script and in print all is to be seen). Beside the number of an equation that a cell
-`holds` stands a ✓ that leads to the cell. What the marks mean stands in
-``tokenbook.languages.marks``. The setup, which a notebook runs first, stands on the
-page after the chapter's picture.
-``dropdown`` folds a side road.
+A pair of prose cells tagged ``predict`` becomes a question with buttons above the
+output of the next code cell; `book.js` blurs the output until one is chosen (without a
+script and in print it is visible). An equation that a cell `holds` gets a ✓ beside its
+number, with a link to the cell. ``tokenbook.languages.marks`` defines the marks. The
+setup, which a notebook runs first, is placed after the chapter's picture. ``dropdown``
+folds a side road.
 """
 
 import json
@@ -51,7 +50,7 @@ def box_predictions(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 class Predict(SphinxDirective):
-    """Question and choices; the last list of the content holds the choices."""
+    """Question and choices; the last list of the content has the choices."""
 
     has_content = True
     required_arguments = 1
@@ -76,7 +75,7 @@ class folded(nodes.General, nodes.Element):
 
 
 class Dropdown(SphinxDirective):
-    """A title, and what is folded under it."""
+    """A title with folded content."""
 
     has_content = True
     required_arguments = 1
@@ -90,7 +89,7 @@ class Dropdown(SphinxDirective):
 
 
 class Marks(SphinxTransform):
-    """Give cells and equations what the page needs of their marks."""
+    """Turn the marks of cells and equations into classes and nodes of the page."""
 
     default_priority = AFTER_LINKS
 
@@ -164,7 +163,7 @@ def setup(app: Sphinx) -> dict:
     app.add_node(prediction, html=(visit_prediction, depart_prediction))
     app.add_node(choice, html=(visit_choice, depart_choice))
     app.add_node(folded, html=(visit_folded, depart_folded))
-    # of pages as they are read: a higher one, and all are read again
+    # of the pages in the environment: a higher one makes Sphinx read all again
     return {
         "env_version": 2,
         "parallel_read_safe": True,

@@ -1,8 +1,8 @@
-"""Put stored SVG plots into the page itself, so that they follow light and dark mode.
+"""Inline stored SVG plots in the page, so that they follow light and dark mode.
 
 A notebook keeps each plot as PNG and SVG. In a page the SVG is inlined; its colours
-become the CSS variables of tokenbook.figures, the one place that knows the palette.
-Its words, stored in English, become those of the edition by plots.yml.
+become the CSS variables of tokenbook.figures, which defines the palette. Its words,
+stored in English, are translated by plots.yml.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def plots(document: nodes.document) -> list[nodes.image]:
 
 
 def note_words(app: Sphinx, document: nodes.document) -> None:
-    """Make a page with plots depend on their words and on how they are inlined."""
+    """Make a page with plots depend on their words and on this module."""
     if plots(document):
         depend(app.env, [str(FILE), *sources(inline_svg.__module__)])
 

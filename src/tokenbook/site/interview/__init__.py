@@ -1,1 +1,1 @@
-"""The questions of all chapters by level, with a page that asks them."""
+"""The questions of all chapters by level, and a page to practise them."""

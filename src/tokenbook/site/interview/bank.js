@@ -93,7 +93,7 @@
   // How weak a question is: above 0 as often as it was not known, below 0 as often as it was.
   const weak = ({ dataset }) => Number(get(`weak ${dataset.key}`) ?? (get(`knew ${dataset.key}`) ? -1 : 0));
   const weakest = (some) => [...some].sort((a, b) => weak(b) - weak(a)); // else as listed: most asked first
-  // A mock interview goes from concepts to algorithms and asks rather what is often asked.
+  // A mock interview goes from concepts to algorithms and prefers frequent questions.
   const drawn = (some, count) => some.map((question, i) => [Math.random() ** 2 * (i + 5), question])
     .sort(([a], [b]) => a - b).slice(0, count).map(([, question]) => question);
   const mock = (some) => {

@@ -1,10 +1,10 @@
 """The interview bank: every ``<details class="qa">`` of the chapters, by level.
 
-What to prepare first comes first, as ``book/bank.yml`` says; its ten for one evening
-are a section of their own. Where an answer begins with the side road that it needs, the
-question says so. A reader filters by level, chapter and road, draws a question, and
-marks what he knew; or he is asked: ten questions, weakest first, or a mock interview of
-thirty minutes. ``bank.js`` does that, and without it the bank is a list.
+``book/bank.yml`` lists the questions to prepare first; its ten for one evening are a
+section of their own. A question whose answer needs a side road is marked. A reader
+filters by level, chapter and road, draws a question, and marks the known ones; or takes
+ten questions, weakest first, or a mock interview of thirty minutes. ``bank.js`` does
+that, and without it the bank is a list.
 """
 
 import json
@@ -49,7 +49,7 @@ WORDS = {
     "ten": "练十题，没答上的先来 | Ten questions, weakest first",
     "mock": "模拟面试，三十分钟 | Mock interview, thirty minutes",
 }
-SESSION = {  # what the script says while it asks
+SESSION = {  # texts of the script
     "more": "接着答：第 {} 题 | Continue at question {}",
     "ready": "{} 题，三十分钟，按下面的按钮开始计时。"
     " | {} questions, thirty minutes. The clock starts with the button below.",

@@ -1,11 +1,11 @@
-"""Check the built site: links lead somewhere, and the editions are one book.
+"""Check the built site: no dead links, and equal editions.
 
     python -m tokenbook.site.make.check_pages [SITE]      default: _build/site
 
 Every chapter has its page in each edition; no link or anchor is dead; no page loads
 anything from another host; both editions have the same anchors, equation numbers,
 formulas and pictures; no line end stands after a Chinese mark, and no formula as it was
-typed, in a fold or out of it. Every message says which page and what to do.
+typed, in a fold or out of it. Every message names the page and the cure.
 """
 
 import re
@@ -40,14 +40,14 @@ CALM = {
 }
 LINE_END = re.compile(r"[\u3001-\u303f\uff01-\uff1f]\n\S")
 VERBATIM = ("pre", "script", "style")
-TYPED = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}")  # TeX that nobody rendered
-TEX = ("code", "annotation")  # where it may stand
-# Chinese, a bar and English: two languages that nobody took apart
+TYPED = re.compile(r"\$[^$\n]+\$|\\[a-zA-Z]{2,}")  # TeX that was not rendered
+TEX = ("code", "annotation")  # allowed places of TeX
+# Chinese, a bar and English: a short text that was not split
 UNSPLIT = re.compile(r"[\u3400-\u9fff\uff01-\uff1f\u3002] ?\| [A-Za-z]{2}")
 
 
 class Page(HTMLParser):
-    """What a built page holds: ids, links, loads, formulas, numbers, pictures."""
+    """Contents of a built page: ids, links, loads, formulas, numbers, pictures."""
 
     def __init__(self, path: Path):
         super().__init__()
@@ -196,7 +196,7 @@ def check_editions(site: Site) -> Iterator[str]:
 
 
 def differ(one: Page, two: Page) -> Iterator[str]:
-    """Yield what is not the same in two editions of a page."""
+    """Yield the differences between two editions of a page."""
     for anchor in sorted(one.anchors ^ two.anchors):
         yield f"anchor #{anchor} in one edition only: pair the headings"
     if one.numbers != two.numbers:

@@ -114,7 +114,7 @@ def drawings(book: BeautifulSoup, edition: Path) -> dict[str, bytes]:
 
 
 def hung(drawing: Tag) -> str:
-    """Return a drawing with the surroundings that its style asks for."""
+    """Return a drawing inside the ancestors that its style selects."""
     page = drawing.find_parent(attrs={"data-page": True})["data-page"]
     return (
         f'<div data-page="{page}"><article class="bd-article">{drawing}</article></div>'
@@ -122,7 +122,7 @@ def hung(drawing: Tag) -> str:
 
 
 def words_of(drawing: Tag, book: BeautifulSoup) -> str:
-    """Return what a drawing shows in words: its label, else the words in it."""
+    """Return a drawing as text: its label, else the words in it."""
     named = book.find(id=drawing.get("aria-labelledby", "")) or drawing
     label = drawing.get("aria-label") or named.get_text(" ", strip=True)
     return re.sub(r"\s+", " ", label)
@@ -135,20 +135,20 @@ def formula(shown: Tag) -> None:
     math["alttext"] = tex.get_text()
     math.semantics.unwrap()
     for sign in math.find_all("mo", string="\N{FUNCTION APPLICATION}"):
-        if sign.parent.name != "mrow":  # KaTeX puts it into scripts, as one part more
+        if sign.parent.name != "mrow":  # an extra part that KaTeX puts into scripts
             sign.decompose()
     for letter in math.find_all(mathvariant=[*ALPHABETS]):
         alphabet, (sign,) = ALPHABETS[letter.attrs.pop("mathvariant")], letter.string
         name = re.sub("LATIN | LETTER", "", unicodedata.name(sign))
         try:
             letter.string = unicodedata.lookup(f"MATHEMATICAL {alphabet} {name}")
-        except KeyError:  # those that Unicode had before, such as that of the reals
+        except KeyError:  # letters with their own code points
             letter.string = unicodedata.lookup(f"{alphabet} {name}")
     shown.replace_with(math)
 
 
 def unfold(folded: Tag) -> None:
-    """Let a text that stands open do so in readers that cannot fold, too."""
+    """Keep folded text readable in readers that cannot fold."""
     title = folded.summary
     for state in title.select(".collapsed"):
         state.decompose()
@@ -273,7 +273,7 @@ def item(file: str, kind: str, properties: str = "") -> str:
 
 
 def faults(files: dict[str, bytes]) -> list[str]:
-    """Return what a reader would stumble over; epubcheck asks for all of it, too.
+    """Return the faults of the files, a part of epubcheck's.
 
     Args:
         files: of the book by their names, as they are packed.

@@ -1,9 +1,9 @@
-"""Make the book's environment, the first time and after a change, for ``make book``.
+"""Make the book's environment for ``make book``, at first and after a change.
 
     python3 src/tokenbook/site/make/install.py .venv requirements.txt
 
-Says where it stands while pip works, and one sentence when something is missing. It
-runs before anything is installed, and any Python from 3.6 on can read it.
+Prints pip's progress, and one sentence if something is missing. It runs before anything
+is installed, on any Python from 3.6 on.
 """
 
 import os
@@ -19,7 +19,7 @@ OLDEST = (3, 11)
 ROOM = 3 << 30  # bytes of the environment, with the CPU build of torch
 QUIET = 10.0  # seconds between two lines where the output is no terminal
 FULL = "the disk is full: the environment needs 3 GB, and 8 GB with the CUDA build"
-REASONS = (  # what pip prints, and what it means
+REASONS = (  # text of pip's errors, and the explanation
     (r"No space left|Errno 28|Errno 122", FULL),
     (
         r"NewConnectionError|NameResolution|Connection refused|unreachable|timed out"
@@ -37,7 +37,7 @@ FETCHED = re.compile(r"\s*(?:Downloading|Using cached) (?:\S*/)?([\w.]+?)-\d\S* 
 
 
 def reason(said):
-    """Return in one sentence what went wrong, from what pip or venv printed."""
+    """Return the error in one sentence, from the output of pip or venv."""
     for pattern, meaning in REASONS:
         if re.search(pattern, said):
             return meaning
@@ -46,7 +46,7 @@ def reason(said):
 
 
 def environment(folder):
-    """Return the Python of the environment, made anew where it was left half made."""
+    """Return the Python of the environment; an incomplete one is made anew."""
     python = os.path.join(folder, "bin", "python")
     pip = [python, "-m", "pip", "--version"]
     if (
@@ -64,7 +64,7 @@ def environment(folder):
 
 
 def install(python, requirements):
-    """Let pip install, saying where it stands; return what it printed if it failed."""
+    """Run pip with its progress shown; return its output if it failed."""
     command = [python, "-m", "pip", "install", "--disable-pip-version-check"]
     command += ["--progress-bar", "off", "-r", requirements]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -76,14 +76,14 @@ def install(python, requirements):
 
 
 def read(stream, lines):
-    """Hand on each line as it comes, and None at the end."""
+    """Queue each line of a stream, and None at the end."""
     for line in stream:
         lines.put(line)
     lines.put(None)
 
 
 def show(lines):
-    """Say every few seconds where pip stands; return all that it printed."""
+    """Print pip's progress every few seconds; return its whole output."""
     terminal = sys.stdout.isatty()
     began = told = time.monotonic()
     printed, seen, now, line = [], set(), "asking for packages", ""

@@ -31,7 +31,7 @@ LOOKS = {
     "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
     "phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
 }
-# What a look can break: a dark page is the light one in other colours.
+# A dark page is the light one in other colours, so only contrast can break.
 RULES = {"light": "all", "dark": "contrast", "phone": "all"}
 FAST_3G = {  # Chromium's own numbers for Fast 3G
     "offline": False,
@@ -68,7 +68,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args):
-        """Say nothing."""
+        """Log nothing."""
 
 
 @functools.lru_cache(512)
@@ -92,7 +92,7 @@ def served(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-PATIENCE = 60_000  # ms until a browser gives up: nothing fails because others work
+PATIENCE = 60_000  # ms until a timeout, long enough for a busy machine
 
 
 @contextlib.contextmanager
@@ -110,7 +110,7 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Visit:
-    """What one visit of a page showed."""
+    """Measurements of one visit of a page."""
 
     html: int = 0
     total: int = 0
@@ -127,7 +127,7 @@ def _axe_script() -> str:
     return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
-PHONE = 720  # pixels: below, a finger must hit what it means
+PHONE = 720  # pixels: narrower screens need touch targets
 CONTRAST = "color-contrast"  # nearly all of axe's time
 # A contrast is that of a colour, a size and a weight on a ground. So of the blocks of
 # text, and of the words in them, those are measured that show something new; and of
@@ -168,7 +168,7 @@ ALIKE = """() => {
 def axe(page, *, rules: str = "all") -> list[str]:
     """Return axe-core's violations as `rule: element`.
 
-    `rules` says which are asked: "all", "contrast" (alone) or "structure" (all others).
+    `rules` selects them: "all", "contrast" (alone) or "structure" (all others).
     """
     page.evaluate(_axe_script())
     page.evaluate(ALIKE)
@@ -238,7 +238,7 @@ def visit(
     timing = "performance.getEntriesByType('navigation')[0].loadEventStart / 1000"
     out.seconds = page.evaluate(timing)
     if not slow:
-        page.wait_for_timeout(500)  # what a page would ask for after its load
+        page.wait_for_timeout(500)  # requests after the load
     if check:  # the whole page, nothing folded, covered or not laid out so far
         page.add_style_tag(content=WHOLE)
         page.evaluate(UNCOVER)

@@ -4,9 +4,9 @@
 
 The articles of all pages become one page, every anchor with the name of its page before
 it, so that links, outline and page numbers run through the whole book. Answers are
-unfolded; live figures stand as they start. The file lies beside the editions, and the
-foot of every page then links to it. Chromium writes the structure for screen readers
-as plain text, two thirds of the file; it is packed afterwards.
+unfolded; live figures show their first state. The file is put beside the editions, and
+the foot of every page then links to it. Chromium writes the structure for screen
+readers as plain text, two thirds of the file; it is packed afterwards.
 """
 
 import argparse
@@ -179,7 +179,7 @@ def link(site: Path, lang: str, name: str, words: str) -> None:
 
 
 def make(description: str, name: str, words: str, write, argv=None) -> int:
-    """Let `write(site, lang, names)` make each edition's file, and link to it.
+    """Make each edition's file by `write(site, lang, names)`, and link to it.
 
     Args:
         description: of the command.

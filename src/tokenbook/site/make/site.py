@@ -6,8 +6,8 @@
 
 Jupyter Book builds one edition from ``_config.yml``; this script merges the key
 `editions` into it, builds each edition in its own process, warnings being errors, and
-puts them together under a landing page, and one for dead links (``404.html``). A build
-that was stopped or failed starts afresh the next time.
+puts them together under a landing page and a page for dead links (``404.html``). After
+a build that was stopped or failed, the next one starts from nothing.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def edition_config(config: dict, lang: str, root: Path) -> dict:
 
 
 def made(root: Path) -> str:
-    """Return version, date and commit, as far as they are known: "0.2.0 · 2026-…"."""
+    """Return the known ones of version, date and commit: "0.2.0 · 2026-…"."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     said = [project["version"]]
     if shutil.which("git"):
@@ -151,7 +151,7 @@ def _build(root: Path, out: Path, clean: bool) -> int:
 
 
 def landing(config: dict) -> list[dict[str, str]]:
-    """Return what the landing page and the page for a dead link say of each edition."""
+    """Return the texts on each edition for the landing and the 404 page."""
     return [
         {
             "lang": lang,
@@ -165,7 +165,7 @@ def landing(config: dict) -> list[dict[str, str]]:
 
 
 def build_edition(root: Path, config: Path, out: Path) -> int:
-    """Let Jupyter Book build one edition, warnings being errors."""
+    """Build one edition with Jupyter Book; warnings are errors."""
     from jupyter_book.sphinx import build_sphinx
 
     result = build_sphinx(
@@ -188,7 +188,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     """Serve files without a line for each of them."""
 
     def log_message(self, *args):
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -214,7 +214,7 @@ def server(folder: Path, port: int) -> Server:
 
 
 def serve(folder: Path, port: int) -> None:
-    """Serve the site until interrupted, and show it where there is a display."""
+    """Serve the site until interrupted; open a browser if there is a display."""
     with server(folder, port) as running:
         address = f"http://127.0.0.1:{running.server_port}/"
         taken = (
@@ -233,7 +233,7 @@ def has_display() -> bool:
 
 
 def port_number(text: str) -> int:
-    """Return a port's number; argparse says what is wrong with another text."""
+    """Return a port's number; argparse reports any other text."""
     if not text.isdecimal() or int(text) >= 2**16:
         raise argparse.ArgumentTypeError(f"a port is 0 (any free one) to 65535: {text}")
     return int(text)

@@ -1,9 +1,8 @@
 """Formulas become HTML at build time: KaTeX runs in V8 (mini-racer), no node, no CDN.
 
-A page shows its formulas with JavaScript off, and broken TeX is a Sphinx warning that
-says where it stands, so ``-W`` fails the build. The fonts are cut to the characters
-that the built formulas show. V8 does not survive a fork: never build
-with ``-j``.
+A page shows its formulas with JavaScript off, and broken TeX is a Sphinx warning with
+its place, so ``-W`` fails the build. The fonts are cut to the characters that the built
+formulas show. V8 does not survive a fork: never build with ``-j``.
 """
 
 import functools
@@ -29,7 +28,7 @@ GLYPH = re.compile(r"\\[a-zA-Z]+|[^\s{}_^\\]")
 SHORT = 24  # glyphs: with the mark after it, such a formula fits a line of a phone
 MARKS = re.compile(r"[，。；：、！？）」”’,.;:!?)]+")
 BREAK, KEEP = r"\allowbreak ", r"\nobreak "
-PART = re.compile(  # the end of what stands beside something else, with its quad
+PART = re.compile(  # the end of a side-by-side part, with its quad
     r'<span class="mspace allowbreak"></span>(<span class="mspace"[^>]*></span>)*'
     r'</span>(?=<span class="katex-base">)'
 )
@@ -73,7 +72,7 @@ def render(tex: str, display: bool) -> str:
     for mark in (BREAK, KEEP, "<mspace></mspace>"):  # not in the formula that is copied
         html = html.replace(mark, "")
     start, end = '<span class="katex-html" aria-hidden="true">', "</span>" * 3
-    if PART.search(html):  # what stands side by side is kept together
+    if PART.search(html):  # parts side by side are kept together
         html = PART.sub(r'\g<0></span><span class="part">', html)
         html = html.replace(start, f'{start}<span class="part">')
         html = html.removesuffix(end) + "</span>" + end
@@ -139,7 +138,7 @@ def visit_block(writer, node: nodes.math_block) -> None:
     if node["number"]:
         number = get_node_equation_number(writer, node)
     writer.body.append(writer.starttag(node, "div", CLASS="math display"))
-    # A long formula scrolls in its own box, which the keyboard must reach.
+    # A long formula scrolls in its own box, which needs keyboard focus.
     writer.body.append(
         f'<div class="math-scroll" tabindex="0">{_html(node, True)}</div>'
     )
@@ -179,7 +178,7 @@ def shown(html: str) -> dict[str, set[str]]:
 
 
 def copy_fonts(app: Sphinx, error: Exception | None) -> None:
-    """Put KaTeX's style sheet (woff2 only) and what is used of its fonts in place."""
+    """Write KaTeX's style sheet (woff2 only) and the used parts of its fonts."""
     if error or app.builder.format != "html":
         return
     seen = [shown(p.read_text("utf-8")) for p in Path(app.outdir).rglob("*.html")]

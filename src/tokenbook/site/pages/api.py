@@ -1,12 +1,12 @@
 """The API reference: every public name of the package, from its docstring.
 
-A name is public if some ``__all__`` of the package lists it. The module of an engine
-can be imported only where the engine is installed, so it is read and not imported: all
-its functions and classes are public. Names stand in the order of the tree, which is
-that of the arrows, and within a part in the order of the package's own docstring.
+A name is public if some ``__all__`` of the package lists it. A module of `integrations`
+can be imported only where its library is installed, so it is parsed instead: all its
+functions and classes are public. Names are sorted by the tree, which follows the
+arrows, and within a part by the package's own docstring.
 
-Docstrings are plain text with equations, so their prose is set as it stands: only the
-sections (Args, Returns, Raises) and doctests are marked up.
+Docstrings are plain text with equations, so their prose is kept: only the sections
+(Args, Returns, Raises) and doctests are marked up.
 """
 
 import ast
@@ -33,7 +33,7 @@ TREE = {  # part of the package -> its arrow
     "tensors": "共用的张量工具 | tools for tensors",
     "diagnostics": "看训练是否健康的数 | numbers beside the loss",
     "laws": "用定律检查你自己的函数 | laws for your own functions",
-    "engines": "在别的训练库里用 | inside other trainers",
+    "integrations": "在别的训练库里用 | inside other trainers",
     "lab": "存下来的实验 | stored experiments",
     "figures": "可调的图 | live figures",
 }
@@ -62,7 +62,7 @@ def source(module: str) -> Path:
 
 
 def defined(module: str) -> dict[str, ast.stmt]:
-    """What a module defines at its top without an underscore, tables included."""
+    """Public names at the top of a module, tables included, with their nodes."""
     found = {}
     for node in ast.parse(source(module).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -80,13 +80,13 @@ def public() -> dict[str, dict[str, str]]:
         home |= {(name, module): module for name in defined(module)}
     found = {part: {} for part in parts}
     for part, names in parts.items():
-        for module in names if part == "engines" else ():
+        for module in names if part == "integrations" else ():
             things = defined(module).items()
             defs = [
                 n for n, x in things if isinstance(x, ast.FunctionDef | ast.ClassDef)
             ]
             found[part] |= {name: f"{module}.{name}" for name in defs}
-    packages = [m for part in parts.values() for m in part if "engines" not in m]
+    packages = [m for part in parts.values() for m in part if "integrations" not in m]
     for module in ["tokencredit", *packages]:
         for name in getattr(importlib.import_module(module), "__all__", ()):
             thing = getattr(importlib.import_module(module), name)
@@ -104,15 +104,15 @@ def public() -> dict[str, dict[str, str]]:
 
 
 def place(item: tuple[str, str]) -> int:
-    """Where the package's own docstring has a name; the others follow."""
+    """Position of a name in the package's docstring; the others follow."""
     found = re.search(rf"\b{item[0]}\b", tokencredit.__doc__)
     return found.start() if found else len(tokencredit.__doc__)
 
 
 def entry(address: str, lang: str) -> list[str]:
-    """The lines of one public name: its docstring, or what a table holds."""
+    """The lines of one public name: its docstring, or the keys of a table."""
     module, _, name = address.rpartition(".")
-    if "engines" in module:
+    if "integrations" in module:
         is_class = isinstance(defined(module)[name], ast.ClassDef)
     else:
         thing = getattr(importlib.import_module(module), name)
@@ -122,20 +122,20 @@ def entry(address: str, lang: str) -> list[str]:
             said = ", ".join(f"``{key}``" for key in keys)
             return [f".. py:data:: {address}", "", f"   {pick(HOLDS, lang)} {said}", ""]
     lines = [f".. auto{'class' if is_class else 'function'}:: {address}"]
-    if module != "tokencredit" and "engines" not in module and listed_with(thing):
+    if module != "tokencredit" and "integrations" not in module and listed_with(thing):
         # The listing of a module links back to all of its names under one address.
         lines[:0] = [".. raw:: html", "", f'   <i id="tokencredit.{name}"></i>', ""]
     return lines
 
 
 def listed_with(thing) -> bool:
-    """Whether a name of the package's top comes from the same module."""
+    """Whether a top-level name of the package comes from the same module."""
     top = (getattr(tokencredit, name) for name in tokencredit.__all__)
     return thing.__module__ in {getattr(other, "__module__", None) for other in top}
 
 
 def escape(line: str) -> str:
-    """Keep RST from reading mathematics as markup."""
+    """Escape mathematics that RST would parse as markup."""
     return re.sub(r"(?<!`)([*|])|(?<=\w)_(?!\w)", r"\\\g<0>", line)
 
 
@@ -149,7 +149,7 @@ def in_one_language(line: str, lang: str) -> str:
 
 
 def chinese_first(line: str) -> str:
-    """Return what a name is for with the Chinese words before the English ones.
+    """Return the summary of a name with the Chinese words before the English ones.
 
     >>> chinese_first("Rows of tokens 批, prompt first.")
     '批 · Rows of tokens, prompt first.'
@@ -160,7 +160,7 @@ def chinese_first(line: str) -> str:
 
 
 def plain_prose(app, what, name, obj, options, lines: list[str]) -> None:
-    """Escape prose outside code, and set indented equations as they stand."""
+    """Escape prose outside code, and keep indented equations verbatim."""
     text, section = [], False
     if lines and app.config.edition == "zh":
         lines[0] = chinese_first(lines[0])

@@ -1,10 +1,10 @@
 """The plan of the course on its pages: chapter heads, the map, the list of contents.
 
-``book/course.yml`` says of each chapter its number, its short name, the question that
-it answers, the arrow of the thread that it changes (``all``: the whole thread), and, if
-they are known, the chapters that it needs and those that help, and its week in a course
-of so many weeks. A chapter is linked once its notebook is in the book. The minutes that
-it takes are computed from its notebook.
+``book/course.yml`` has for each chapter its number, its short name, its question, the
+arrow of the thread that it changes (``all``: the whole thread) and, if known, the
+chapters that it needs and those that help, and its week in a course of so many weeks. A
+chapter is linked once its notebook is in the book. Its minutes are computed from its
+notebook.
 """
 
 import re
@@ -109,7 +109,7 @@ def pieces(text: str) -> list[tuple[str, str]]:
 
 
 def in_pieces(title: nodes.title) -> None:
-    """Let a title that is only words break between its pieces first."""
+    """Mark the pieces of a plain title, between which it breaks first."""
     if all(isinstance(part, nodes.Text) for part in title):
         named = pieces(title.astext())
         title.clear()
@@ -124,9 +124,9 @@ def in_pieces(title: nodes.title) -> None:
 
 
 def switch(road: int, everything: int, lang: str) -> str:
-    """Return the choice between the main road and everything, of so many minutes.
+    """Return the choice between the main road and everything, with minutes.
 
-    The script enables it; without one it says the minutes.
+    The script enables it; without one it shows the minutes.
     """
     labels = "".join(
         f'<label><input type="radio" name="depth" value="{value}"{first}>'
@@ -141,7 +141,7 @@ def switch(road: int, everything: int, lang: str) -> str:
 
 
 def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
-    """Return what stands under a chapter's title.
+    """Return the head below a chapter's title.
 
     Args:
         row: of the plan.
@@ -190,7 +190,7 @@ class ChapterHead(SphinxTransform):
         self.env.note_dependency(str(root / "book" / "course.yml"))
         rows, found = {row["number"]: row for row in plan(root)}, addresses(self.env)
         if number not in rows:
-            return  # the check of the notebooks says so
+            return  # the check of the notebooks reports it
         lang = self.config.edition
 
         def linked(n: int) -> str:
@@ -300,8 +300,8 @@ class CoursePlan(Generated):
 def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
     """Give the page template the parts of the book and their pages, by short names.
 
-    What is looked up has a link of its own; while it is read, it stands before the
-    list, which is the same on every page.
+    A reference page has a link of its own; when open, it is shown before the list,
+    which is the same on every page.
     """
     env, lang = app.env, app.config.edition
     names = {row["number"]: row[lang] for row in plan(Path(env.srcdir))}

@@ -1,15 +1,14 @@
 """The errata museum, written from ``book/errata/``, one file an exhibit.
 
-An exhibit's `wrong` and `right` are the same function before and after, and `law` says
-of either whether it keeps the law; the tests hold every law against both. `WORDS` says
-what the function is for, the mistake, what comes of it, and the law; `SHOWN` is the
-place that computes it, `ARROW` the stage into which the arrow of the thread leads on
-which the mistake lies, `SPEAKS_OF` the kinds of functions of other people that can be
-held against the law, each with the way to call it (`tokencredit.laws.ways`). Where a
-policy was trained on the mistake, `LEARNED` is the run of the lab's experiment `hacks`
-whose stored responses are shown, before and after, and `TRAINED` names two stored
-curves, each by its arm in the experiment `mistakes` and a column: what went wrong, then
-what it is compared with. `WORDS` introduces them.
+An exhibit's `wrong` and `right` are the same function before and after, and `law` tests
+whether one keeps the law; the tests apply every law to both. `WORDS` has the purpose of
+the function, the mistake, its effect, and the law; `SHOWN` is the place of its
+computation, `ARROW` the stage at the end of the arrow with the mistake, `SPEAKS_OF` the
+kinds of users' functions to which the law applies, each with the way to call it
+(`tokencredit.laws.ways`). If a policy was trained on the mistake, `LEARNED` is the run
+of the lab's experiment `hacks` whose stored responses are shown, before and after, and
+`TRAINED` names two stored curves, each by its arm in the experiment `mistakes` and a
+column: the mistake, then its control. `WORDS` introduces them.
 """
 
 import inspect

@@ -58,7 +58,7 @@ class AuthorYearLabels(BaseLabelStyle):
 
 
 class AuthorYear(Alpha):
-    """Entries as in ``alpha``, with labels that a reader knows from the text."""
+    """Entries as in ``alpha``, with the author-year labels of the text."""
 
     default_label_style = AuthorYearLabels
 
@@ -101,7 +101,7 @@ def places(env: BuildEnvironment, lang: str) -> dict[str, list[tuple[str, str]]]
 
 
 def say_where(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Write under each entry where it is cited."""
+    """Add to each entry the places of its citations."""
     if page != PAGE:
         return
     lang = app.config.edition
@@ -121,7 +121,7 @@ def say_where(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def again(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Write the references anew whenever any page changes."""
+    """Rewrite the references after a change of any page."""
     return [PAGE] if PAGE in env.found_docs else []
 
 

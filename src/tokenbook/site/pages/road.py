@@ -1,10 +1,10 @@
 """The main road and the side roads of a chapter, on its page.
 
-What a prose cell tagged ``side`` begins is folded in place: its heading and its line
-stay, with the minutes that it takes. The fold is made when the page is written; by then
-contents, numbers and the index of the search have been collected and know nothing of
-it. `book.js` opens what a link leads into and keeps what the reader opened. Equations
-and figures are numbered through the folds, as chapter 1 says.
+The side road below a prose cell tagged ``side`` is folded in place: its heading and its
+line stay, with its minutes. The fold is made when the page is written, after contents,
+numbers and the search index have been collected. `book.js` opens the target of a link
+and keeps open what the reader opened. Equations and figures are numbered through the
+folds, as chapter 1 says.
 """
 
 import json
@@ -31,11 +31,11 @@ WORDS = {
 
 
 class side_line(nodes.General, nodes.Element):
-    """What is found in a side, in one paragraph."""
+    """The summary of a side road, one paragraph."""
 
 
 class side_fold(nodes.General, nodes.Element):
-    """A side: its line first, then what is folded."""
+    """A side road: its line, then the folded content."""
 
 
 class SideLine(SphinxDirective):
@@ -68,7 +68,7 @@ def mark_lines(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def is_side(node: nodes.Node) -> bool:
-    """Whether a node is a side's section or stands inside one."""
+    """Whether a node is a side road's section or inside one."""
     while node is not None and not any(
         isinstance(child, side_line | side_fold) for child in node.children
     ):
@@ -95,7 +95,7 @@ def fold(app: Sphinx, doctree: nodes.document, page: str) -> None:
     for line in [*doctree.findall(side_line)]:
         section = line.parent
         if (one := known.get(section["ids"][0])) is None:
-            line.replace_self(line.children)  # a heading lacks its partner, as is said
+            line.replace_self(line.children)  # no partner: `editions` reports it
             continue
         below = minutes.under([*known.values()], one)
         section["classes"].append("side")
@@ -168,7 +168,7 @@ def mark_contents(
                 link.string, link["title"] = said, title
             one = known.get(link["href"].removeprefix("#"))
             if one is None:
-                continue  # a heading lacks its partner: `editions` says so
+                continue  # no partner: `editions` reports it
             below = minutes.under([*known.values()], one)
             if one.heads:
                 link.parent["class"].append("side")
@@ -188,7 +188,7 @@ def setup(app: Sphinx) -> dict:
     app.add_node(side_fold, html=(visit_fold, depart_fold))
     app.connect("doctree-resolved", fold)
     app.connect("html-page-context", mark_contents, priority=LAST)  # after the theme's
-    # of pages as they are read: a higher one, and all are read again
+    # of the pages in the environment: a higher one makes Sphinx read all again
     return {
         "env_version": 1,
         "parallel_read_safe": True,

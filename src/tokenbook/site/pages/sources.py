@@ -1,6 +1,6 @@
 """The page of sources, written from ``book/sources.yml``.
 
-One table a note: what it treats, where the book teaches it, what is said otherwise.
+One table a note: its topic, its place in the book, the differences.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The ways in from the start page, with what is behind each of them counted."""
+"""The entries of the start page, with counts of their contents."""
 
 import json
 from html import escape
@@ -11,7 +11,7 @@ from tokenbook.site.generated import Generated
 from tokenbook.site.interview.page import QUESTION
 from tokenbook.site.playground.page import stories
 
-READ = (  # where it leads, what it says, what is behind it
+READ = (  # target, texts, count
     "{first}.html",
     "从头读起 | Start reading",
     "第 {number} 章到第 {last} 章 | chapters {number} to {last}",
@@ -43,7 +43,7 @@ DOORS = (  # and a sign, on 24 by 24: to be asked, a curve that breaks, a list, 
     ),
 )
 LABEL = "从哪里进 | Ways in"
-GO_ON = "接着读 | Go on reading"  # where the reader stopped, once there is such a place
+GO_ON = "接着读 | Go on reading"  # the reader's last place, if there is one
 
 
 def link(way: tuple[str, str, str], counts: dict, lang: str, sign: str = "") -> str:

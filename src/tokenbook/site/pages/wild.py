@@ -1,10 +1,10 @@
 """The page of libraries, written from ``book/wild/``, one file a chapter.
 
-A file holds the Markdown of its chapter's section in each language: how libraries name,
-default and bend what the chapter derives. Its anchor is ``wild-`` and the chapter's two
-digits, so that chapters link to it whatever they are called. From the same tables the
-page collects what each library does, whether it heads a column or a row, and beside it
-stand the keys of its logs, from ``src/tokenbook/symptoms/``.
+A file holds the Markdown of its chapter's section in each language: names, defaults and
+changes of the chapter's methods in libraries. Its anchor is ``wild-`` and the chapter's
+two digits, so that links survive a new title. From the same tables the page collects
+the settings of each library, whether it heads a column or a row, with the keys of its
+logs, from ``src/tokenbook/symptoms/``.
 """
 
 import re
@@ -46,7 +46,7 @@ CELLS = re.compile(r"(?<!\\)\|")
 
 
 def told(number: int, lang: str) -> str:
-    """Return what is told of a chapter, or nothing."""
+    """Return the section on a chapter, or ""."""
     file = WILD / f"{number:02}.yml"
     return load(file)[lang].strip() if file.exists() else ""
 
@@ -66,7 +66,7 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def library(cell: str) -> str | None:
-    """Return the library that a head names, whatever its version.
+    """Return the library in a head, without the version.
 
     >>> library("TRL 1.16 (GRPO)"), library("AsyncGRPO of TRL 1.16"), library("the end")
     ('TRL', 'TRL', None)
@@ -77,12 +77,12 @@ def library(cell: str) -> str | None:
 
 
 def plain(cell: str) -> bool:
-    """Whether a head is a library and its version, and says no more."""
+    """Whether a head is only a library and its version."""
     return bool(re.fullmatch(r"[A-Za-z0-9 -]+?(?: [\d.]+)?", cell))
 
 
 def settings(lang: str) -> dict[str, list[tuple[int, str, str]]]:
-    """Return (chapter, what, how) of every library, from the tables of all chapters."""
+    """Return (chapter, setting, value) by library, from the tables of all chapters."""
     found = defaultdict(list)
     for file in sorted(WILD.glob("[0-9]*.yml")):
         number = int(file.stem)
@@ -118,7 +118,7 @@ def keys(name: str, lang: str) -> list[list[str]]:
 
 
 class WildLibraries(Generated):
-    """What each library does in all chapters, and the keys of its log."""
+    """The settings of each library in all chapters, and the keys of its log."""
 
     def markdown(self, lang: str) -> str:
         chapters = {chapter_number(path.name): path.name for path in self.chapters()}

@@ -1,1 +1,1 @@
-"""Ways through the book: one for each reader, and what of it is done."""
+"""Paths through the book, one for each kind of reader, with progress."""

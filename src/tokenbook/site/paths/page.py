@@ -1,11 +1,11 @@
-"""Ways through the book for who has little time, written from ``book/paths.yml``.
+"""Paths through the book for readers with little time, from ``book/paths.yml``.
 
 A step is a chapter's main road, some of its sections, the three lines of several
-chapters, an exercise, or questions of the bank; ``later`` marks what is left out first.
-Nobody types minutes: they are added up from the chapters. On the start page the paths
-are lists, which need no script. ``paths.js`` follows one: it lights the contents and
-leads from each step to the next. What it needs of every page is a file of its own,
-which is asked for only by who follows a path or puts one together.
+chapters, an exercise, or questions of the bank; ``later`` marks steps to leave out
+first. Minutes are summed from the chapters. On the start page the paths are lists,
+which need no script. ``paths.js`` follows one: it lights the contents and leads from
+each step to the next. Its data on every page are a separate file, loaded only by a
+reader who follows a path or builds one.
 """
 
 import functools
@@ -35,8 +35,8 @@ WILD = "in-the-wild"  # a line with a link
 LINES = "three-lines-to-remember"
 QUESTION = 1  # minutes, answered aloud
 KEY = 3  # letters that name a section in a link
-NEAR = 45  # minutes between what is first and all: less is not worth two numbers
-SHORT = 115  # minutes; more are said in hours
+NEAR = 45  # minutes between the short and the full path: below, one number is shown
+SHORT = 115  # minutes; more are shown in hours
 WORDS = {
     "ask": "你有多少时间？ | How much time do you have?",
     "road": "{}：必读 | {}: main road",
@@ -64,7 +64,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A place to read, with what a reader takes for it."""
+    """A place to read, with its minutes."""
 
     page: str
     anchor: str
@@ -76,7 +76,7 @@ class Step:
 
 @functools.cache
 def stored(file: Path, stamp: float) -> tuple[dict, list[minutes.Section]]:
-    """Return a chapter and its sections, as the file stands."""
+    """Return a chapter and its sections, cached by the file's state."""
     notebook = pages.read_notebook(file)
     return notebook, minutes.sections(notebook)
 
@@ -118,7 +118,7 @@ def exercise(notebook: dict, number: int) -> tuple[str, str]:
 
 
 def spans(numbers: list[int], comma: str = ", ") -> str:
-    """Return numbers with those that follow each other as a span.
+    """Return numbers as text, consecutive ones as a span.
 
     >>> spans([0, 1, 2, 5, 8, 9])
     '0–2, 5, 8, 9'
@@ -134,7 +134,7 @@ def spans(numbers: list[int], comma: str = ", ") -> str:
 
 
 class Book:
-    """The chapters, and what a path needs of them in one language."""
+    """The chapters as the paths need them, in one language."""
 
     def __init__(self, files: list[Path], names: dict[int, str], lang: str):
         self.files = {pages.chapter_number(file.name): file for file in files}
@@ -153,7 +153,7 @@ class Book:
         return f"chapters/{self.files[number].stem}"
 
     def steps(self, row: dict) -> list[Step]:
-        """Return what a row of ``paths.yml`` stands for.
+        """Return the steps of a row of ``paths.yml``.
 
         Raises:
             ValueError: a section that is not on the road.
@@ -196,13 +196,13 @@ class Book:
         return Step("book/interview", anchor, title, count * QUESTION, None, later)
 
     def time(self, total: float) -> str:
-        """Return minutes in words: to 5, or to half an hour."""
+        """Return minutes as text, rounded to 5 or to half an hour."""
         if total < SHORT:
             return self.word("minutes", 5 * round(total / 5))
         return self.word("hours", f"{round(total / 30) / 2:g}")
 
     def span(self, steps: list[Step]) -> str:
-        """Return how long a path takes, without and with what can wait."""
+        """Return the time of a path, without and with its optional steps."""
         everything = sum(step.minutes for step in steps)
         first = sum(step.minutes for step in steps if not step.later)
         if everything - first < NEAR:
@@ -220,12 +220,12 @@ def of(app_or_directive, lang: str) -> Book:
 
 
 def rows() -> list[dict]:
-    """Return the paths, each with its steps as they are written down."""
+    """Return the paths, each with its steps as in the file."""
     return yaml.safe_load(PATHS.read_text(encoding="utf-8"))
 
 
 def whole(book: Book, path: dict) -> list[tuple[dict, list[Step]]]:
-    """Return each row of a path with its steps; one that leads nowhere is said."""
+    """Return each row of a path with its steps; a row without a target is reported."""
     found = []
     for row in path["steps"]:
         try:
@@ -247,7 +247,7 @@ def shown(title: str) -> str:
 
 
 class Paths(Generated):
-    """The question how much time there is, and a list for each answer."""
+    """The choice of available time, and a list for each answer."""
 
     def made(self) -> list[nodes.Node]:
         self.depends_on(PATHS)
@@ -324,7 +324,7 @@ def key(anchor: str) -> str:
 
 
 def data(book: Book) -> dict:
-    """Return what the script needs: the paths, and every section on the road."""
+    """Return the data of the script: the paths, and every section on the road."""
     paths = {}
     for path in rows():
         steps = [step for _, some in whole(book, path) for step in some]

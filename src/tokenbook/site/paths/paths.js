@@ -130,7 +130,7 @@
     if (!path) return;
     remember("path", name);
     remember("path step", 0);
-    // A page opened from a disk may read what was just stored too late: the address tells it.
+    // A page opened from a disk may read new storage too late: the address has it.
     location.href = address(path.steps[0], `?follow=${encodeURIComponent(name)}`);
   };
 

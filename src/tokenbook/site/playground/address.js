@@ -1,7 +1,7 @@
 // The address of a setting, so that it can be sent: #s=STORY&A.lr=5&B.kl_coef=0.3&two=0;
 // and of a checker: #s=LEVEL&paint=c1.cc72.
 
-// The story, then only what differs from it.
+// The story, then only the differences from it.
 function writeHash(state, story, rows) {
   const parts = [`s=${state.story}`], told = settingsOf(story, rows);
   if (state.task !== story.task) parts.push(`task=${state.task}`);
@@ -20,8 +20,8 @@ const isTurned = (state, story, rows) =>
   writeHash({ ...state, axis: story.axis ?? "iterations", two: true, strokes: [] }, story, rows)
     !== `#s=${story.id}`;
 
-// The state that an address names. What is not known or not allowed is left as the story
-// has it, and named in `wrong`.
+// The state that an address names. Unknown and forbidden values stay those of the story, and are
+// named in `wrong`.
 function readHash(hash, stories, rows, tasks) {
   const asked = hash.replace(/^#/, "").split("&").filter(Boolean)
     .map((one) => one.split("=").map(plain));

@@ -1,4 +1,4 @@
-// Where A and B part, and what the reader bets on it.
+// The place where A and B part, and the reader's bet on it.
 const BEYOND = 0.05; // of the chart's range: a smaller gap is none
 let bet = null, apart = null; // a side or "same"; where the sides part, once played to the end
 
@@ -7,9 +7,9 @@ const rangeOf = (lines) => {
   return Math.max(...all) - Math.min(...all);
 };
 
-// The longest stretch in which no seed of one side is among the other's, if there is one,
-// the iteration at which the medians are furthest apart, and where to rest: at the end,
-// unless the gap has closed by then. What came before `start` is left out.
+// The longest stretch in which no seed of one side is among the other's, if there is one, the
+// iteration at which the medians are furthest apart, and where to rest: at the end, unless the gap
+// has closed by then. Iterations before `start` are left out.
 function partingOf(history, name, start = 0) {
   const [A, B] = BOTH.map((side) => history[side][name]), range = rangeOf([A, B]);
   const length = Math.min(...[...A, ...B].map((line) => line.length));
@@ -39,7 +39,7 @@ function higherOf(history, name) {
   return { side, a, b };
 }
 
-// What the line in the first curve is.
+// The name of the line in the first curve.
 const stretch = () => apart?.from === undefined ? ""
   : filled("apart", { ...apart, to: apart.to === apart.end - 1 ? apart.end : apart.to });
 
@@ -61,7 +61,7 @@ function parted() {
 
 // ---- the bet ----
 
-// A story that is as it was told and has two sides can be bet on.
+// A bet needs an unchanged story with two sides.
 const askable = () => state.two && !levelNow() && !isTurned(state, storyNow(), ROWS);
 
 function bets() {

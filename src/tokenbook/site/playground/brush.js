@@ -1,5 +1,5 @@
-// A checker that the reader paints: strokes on the tree of all responses. A stroke is a
-// beginning and what every response that has it is paid; a later stroke covers an earlier.
+// A checker that the reader paints: strokes on the tree of all responses. A stroke is a beginning
+// and the reward of every response that has it; a later stroke covers an earlier.
 const BRUSHES = [0, 1, 2], STROKES = 5;
 const SURVIVES = 0.9; // people satisfied, in every seed
 const FOOLED = 0.4; // the checker satisfied by so much more than people
@@ -8,7 +8,7 @@ const LEARNED = 0.5; // of people or of the checker: something was learned
 const begins = (text, { at }) => text.startsWith(at);
 const textOf = ({ prefixes, words, V }, k) => prefixes[(k / V) | 0] + words[k % V];
 
-// The tree with what its responses are paid after those strokes.
+// The tree with the rewards of its responses after those strokes.
 function painted(tree, strokes) {
   const pay = (was, k) =>
     tree.child[k] === CLOSED
@@ -29,9 +29,9 @@ function strokesOf(text, { words, max_response: most }) {
   return strokes.length <= STROKES && strokes.every(known) ? strokes : undefined;
 }
 
-// How a checker ends: every seed's share of wanted responses, and what is paid of the
-// highest pay. `n` is what its words name: the first iteration of the last stretch in
-// which it was fooled, or people in the worst seed, rounded down; one that overflowed has 0.
+// The outcome of a checker: every seed's share of wanted responses, and its reward as a share of
+// the highest. `n` is the number in its words: the first iteration of the last stretch in which it
+// was fooled, or people in the worst seed, rounded down; one that overflowed has 0.
 function verdict(people, checker) {
   const gaps = people.map((x, n) => median(checker[n]) - median(x));
   const [last, pay] = [people.at(-1), checker.at(-1)];

@@ -43,11 +43,10 @@ function nice(x) {
   return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((k) => k * unit >= x * 0.999) * unit;
 }
 
-// Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis
-// and text what the line is called. `look` is the iteration whose values are told, `from`
-// the one from which on the sides are apart, `of` what the x axis counts, and `empty` what
-// stands where no run is yet. The canvas keeps the `place` of its plot.
-// Right of the last iteration there is room for words.
+// Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis and text
+// the name of the line. `look` is the iteration whose values are printed, `from` the one from which
+// on the sides are apart, `of` the unit of the x axis, and `empty` the text before the first run.
+// The canvas keeps the `place` of its plot. Right of the last iteration there is room for words.
 function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, look, from, empty }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
@@ -134,7 +133,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
     ends.push({ name, text: `${text} ${show(value())}`, x, y: Y(value()), dots });
   }
   if (look !== undefined && ends.length) {
-    const x = Math.max(...ends.map((end) => end.x)); // what came later stands back
+    const x = Math.max(...ends.map((end) => end.x)); // later values are pale
     pen.globalAlpha = 0.7;
     pen.fillStyle = ink.paper;
     pen.fillRect(x, 0, w - x, top + H + 4);
@@ -155,7 +154,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
   }
   label(pen, ends, { low: top + 7, high: top + H - 7, far }, ink);
   if (!empty) return;
-  pen.fillStyle = ink.muted; // in the half where no value stands
+  pen.fillStyle = ink.muted; // in the half without a value
   pen.textAlign = "center";
   pen.font = `13px ${FONT}`;
   pen.fillText(empty, left + W / 2, top + H * (ends[0]?.y < top + H / 2 ? 0.8 : 0.2));
@@ -213,8 +212,8 @@ function middleOf(lines, at) {
   return { xs, ys };
 }
 
-// What a right response earns, and with it what any response is: right; paid less than a
-// right one; paid as much, but wrong; or nothing.
+// The kind of a response by the reward of a right one: right; paid less; paid as much, but wrong;
+// or nothing.
 const earned = ({ right, paid }, q) => Math.max(0, ...paid[q].filter((_, k) => right[q][k]));
 function kindOf({ right, paid }, q, k, earns) {
   if (right[q][k]) return "up";

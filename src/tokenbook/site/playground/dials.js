@@ -1,5 +1,5 @@
-// The dials: what can be turned, and what a turned dial means for a run. A setting is one
-// value for every dial of one side.
+// The dials, and the effect of a turned dial on a run. A setting is one value for every dial of one
+// side.
 const STAGES = ["prompt", "tokens", "reward", "credit", "weight", "gradient"];
 const NONE = "none", NO_LIMIT = 1e9;
 
@@ -19,8 +19,8 @@ const WORLD = {
   minibatches: ["gradient", 1, [1, 2, 4]],
   max_norm: ["gradient", 0, [0, 0.01, 0.1, 1]],
 };
-// Dials that are fields of the algorithm, with their stage. A field that names a part
-// brings a dial "field.dial" for each dial of its parts.
+// Dials that are fields of the algorithm, with their stage. A field that names a part adds a dial
+// "field.dial" for each dial of its parts.
 const FIELD = {
   length_penalty: "reward", keep: "credit", advantage: "credit", whiten: "credit",
   log_ratio: "weight", loss: "weight", clip_rule: "weight", aggregation: "weight",
@@ -79,7 +79,7 @@ function valuesOf(field) {
   return OPTIONAL.includes(field) ? [NONE, ...parts] : parts;
 }
 
-// The setting that an algorithm of the table stands for.
+// The setting of an algorithm of the table.
 function dialsOfRow(row) {
   const set = { algorithm: row.name };
   for (const [name, { start, of, dial }] of Object.entries(DIALS)) {
@@ -95,9 +95,9 @@ function dialsOfRow(row) {
 // A part with every dial that it leaves out.
 const full = (field, part) => ({ ...PARTS[field][part.f].dials, ...part });
 
-// What a run is made of: the algorithm with its dials turned, and the rest.
+// The parts of a run: the algorithm with its dials turned, and the rest.
 function settingOf(set, row) {
-  const own = { ...row, credit: ADVANTAGE[set.advantage].credit };
+  const own = { ...row, credit_level: ADVANTAGE[set.advantage].credit_level };
   for (const name of Object.keys(FIELD))
     own[name] = set[name] === NONE ? null : PARTS[name] ? partOf(set, name, row) : set[name];
   const same = set.keep === (row.keep?.f ?? NONE);
@@ -118,8 +118,7 @@ function partOf(set, name, row) {
   return part;
 }
 
-// Turn a dial in place. An algorithm sets every field of its own, a part brings its own
-// dials along.
+// Turn a dial in place. An algorithm sets every field of its own, a part sets its own dials, too.
 function turn(set, name, value, rows) {
   set[name] = value;
   const own = dialsOfRow(rows[set.algorithm]);
@@ -144,7 +143,7 @@ function settingsOf(story, rows) {
 
 const isFresh = (set) => set.epochs === 1 && set.minibatches === 1 && set.refresh === 1;
 
-// Why a dial says nothing in this setting: the id of a sentence, or nothing.
+// The reason why a dial has no effect in this setting: the id of a sentence, or nothing.
 function idle(name, set, task) {
   const { of, dial } = DIALS[name], rule = ADVANTAGE[set.advantage];
   if (of && !(dial in (PARTS[of][set[of]]?.dials ?? {})))

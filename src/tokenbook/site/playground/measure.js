@@ -1,4 +1,4 @@
-// What the stories show, measured: the same runs as in the page, without the page.
+// Measurements of the stories: the same runs as in the page, without the page.
 function measureStory(story, rows, tasks, seeds) {
   const tree = grow(tasks[story.task]), sides = settingsOf(story, rows), out = {};
   for (const side of ["A", "B"]) {

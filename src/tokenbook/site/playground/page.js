@@ -43,13 +43,13 @@ function begin() {
   jobs = rhythm();
 }
 
-// What the pictures need of a run: its policy, and its last group for each prompt.
+// A run's data for the pictures: its policy, and its last group for each prompt.
 const shot = (run, from = run) => ({
   p: Float32Array.from(run.now.p),
   groups: Array.from({ length: run.tree.P }, (_, q) => group(from, q)),
 });
 
-// What a chart draws: a line for each seed, which begins with what the policy is at first.
+// The lines of a chart, one for each seed, from the initial policy on.
 const linesOf = (side, name) => iterations ? history[side][name]
   : runs[side].map(({ seen }) => [{ drawn: 0, ...seen }[name] ?? NaN]);
 
@@ -65,7 +65,7 @@ function advance() {
   frozen = null;
 }
 
-// One update of one seed, and its numbers; a run that overflowed stands still.
+// One update of one seed, and its numbers; a run that overflowed stops.
 function follow(run, lines, n) {
   const drawn = run.drawn;
   if (!run.failed) run.step();
@@ -163,7 +163,7 @@ function count() {
   playButton();
 }
 
-// First the canvases, which ask for their size, then the words, which may change it.
+// First the canvases, which read their size, then the words, which may change it.
 function draw() {
   due = 0;
   $$("[data-chart]").forEach(chart);
@@ -181,8 +181,8 @@ function draw() {
   if (failed) note(`${failed} ${ui("failed")}`);
 }
 
-// While a story plays, every picture has its own rhythm (milliseconds). A frame paints
-// what is due, in view and fits, the longest waiting first; half as often where it is slow.
+// While a story plays, every picture has its own rhythm (milliseconds). A frame paints the due
+// pictures in view while there is time, the oldest first; half as often on a slow machine.
 const inView = new Set();
 const watch = new IntersectionObserver((changes) => {
   for (const { target, isIntersecting } of changes)
@@ -227,7 +227,7 @@ function settle() {
   }
   if (due && jobs.some((job) => job.last < due && (!job.box || inView.has(job.box))))
     requestAnimationFrame(settle);
-  else if (due) draw(); // also what is out of view, and the words
+  else if (due) draw(); // also pictures out of view, and the words
 }
 
 function paint(now) {
@@ -280,8 +280,8 @@ function watchRun(block) {
 }
 const isPhone = () => root.clientWidth < 600;
 
-// The first time that a story has come to its end it rests where A and B are
-// furthest apart, if they have met again. What is told then moves no curve.
+// The first time that a story has come to its end it rests where A and B are furthest apart, if
+// they have met again. The sentence then moves no curve.
 function finish() {
   const curve = $(".pg-big") ?? root, top = () => curve.getBoundingClientRect().top, was = top();
   if (!apart && state.two) {
@@ -321,7 +321,7 @@ function freeze() {
   frozen = sides().map((side) => ({ name: side, values: runs[side][0].resample(200) }));
 }
 
-// Begin what an address names: a story, perhaps with dials turned.
+// Start from an address: a story, perhaps with dials turned.
 function start(hash) {
   const { state: named, wrong } = readHash(hash, STORIES, ROWS, TASKS);
   state = named;
@@ -478,7 +478,7 @@ function changed({ target }) {
     state.two = target.checked;
     begin();
     sync();
-    if (ran) play(); // what has run is not empty now
+    if (ran) play(); // the runs are not empty now
   }
 }
 
@@ -578,7 +578,7 @@ function listen() {
   for (const box of $$("[data-chart], [data-level], [data-icicle], [data-group]")) watch.observe(box);
 }
 
-// The book's contents step aside where they would crowd the page; their button brings them back.
+// The book's contents are hidden where they would crowd the page; a button shows them again.
 if (innerWidth > 992 && innerWidth < 1600)
   document.getElementById("pst-primary-sidebar")?.classList.add("pst-sidebar-hidden");
 build();

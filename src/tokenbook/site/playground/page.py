@@ -1,8 +1,8 @@
 """The playground: a policy is trained in the page, with the package's own rows.
 
 The algorithms come from ``tokencredit.ALGORITHMS`` and the tasks from
-``tokencredit.world.words``. An algorithm with a part that ``stages.js``
-does not have is left out; the build names both. Stories and words are YAML.
+``tokencredit.world.enumerable``. An algorithm with a part that is not in ``stages.js``
+is left out; the build names both. Stories and words are YAML.
 
     python -m tokenbook.site.playground.page   measure stories and painted checkers
                                                anew (measured.json, painted.json)
@@ -30,11 +30,11 @@ from tokenbook.languages.pages import slug
 from tokenbook.site.generated import Generated, table
 from tokenbook.site.javascript import javascript
 from tokencredit import ALGORITHMS, Algorithm
-from tokencredit.world.words import WORDS
+from tokencredit.world.enumerable import ENUMERABLE
 
 FOLDER = Path(__file__).parent
-ENGINE = ("tree", "brush", "stages", "engine", "dials", "address", "python")
-SCRIPTS = (*ENGINE, "charts", "view", "apart", "sheet", "page")
+SIMULATION = ("tree", "brush", "stages", "policy", "dials", "address", "python")
+SCRIPTS = (*SIMULATION, "charts", "view", "apart", "sheet", "page")
 TITLE_FIELDS = ("paper", "url", "parent", "sources")
 SEEDS = 8
 EVERY = 20  # iterations between two numbers of a painted checker's run
@@ -91,7 +91,7 @@ def task_data() -> dict[str, dict]:
     hidden = ("noise", "offset", "seed")
     return {
         name: {k: v for k, v in asdict(task).items() if k not in hidden}
-        for name, task in WORDS.items()
+        for name, task in ENUMERABLE.items()
     }
 
 
@@ -111,36 +111,38 @@ def level_tasks() -> dict[str, dict]:
 
 
 @functools.cache
-def engine():
-    """Return the program's engine, the page left out, in V8."""
-    return javascript(script(*ENGINE, "measure"))
+def simulation():
+    """Return the scripts that simulate training, without the page, in V8."""
+    return javascript(script(*SIMULATION, "measure"))
 
 
 def rows() -> dict[str, dict]:
     """Return as data the rows of ALGORITHMS that the page can run."""
     data = {name: row_data(row) for name, row in ALGORITHMS.items()}
-    return {k: row for k, row in data.items() if not engine().call("missing", row)}
+    return {k: row for k, row in data.items() if not simulation().call("missing", row)}
 
 
 def left_out() -> list[str]:
-    """Return what the page lacks for other rows, by name; a teacher it cannot have."""
+    """Return the missing parts of the other rows, except those with a teacher."""
     data = [row_data(row) for row in ALGORITHMS.values() if not row.taught]
-    return [what for row in data for what in engine().call("missing", row)]
+    return [what for row in data for what in simulation().call("missing", row)]
 
 
 def measure(story: dict) -> dict[str, list]:
-    """Return what a story shows, per side: a list of its seeds for each measure."""
-    return engine().call("measureStory", story, rows(), task_data(), SEEDS)
+    """Return the results of a story, per side: a list over seeds for each measure."""
+    return simulation().call("measureStory", story, rows(), task_data(), SEEDS)
 
 
 def measure_painted(level: dict, checker: dict) -> dict:
-    """Return how a checker ends, and medians of people and checker satisfied."""
+    """Return the outcome of a checker, and medians of people and checker satisfied."""
     tasks = level_tasks()
-    return engine().call("measurePainted", level, checker, rows(), tasks, SEEDS, EVERY)
+    return simulation().call(
+        "measurePainted", level, checker, rows(), tasks, SEEDS, EVERY
+    )
 
 
 def medians(found: dict) -> dict:
-    """Return a measured checker as it is stored: medians of the seeds, rounded."""
+    """Return a measured checker for the file: medians of the seeds, rounded."""
     curves = {
         name: [round(sorted(at)[SEEDS // 2], 3) for at in found[name]]
         for name in ("people", "checker")
@@ -171,7 +173,7 @@ def translated(entry, lang: str):
 
 
 def page_data(lang: str, chapters: str) -> dict:
-    """Return everything the page needs to know, in one language."""
+    """Return the page's data in one language."""
     told = []
     for story in stories():
         story = {k: v for k, v in story.items() if k != "shows"}
@@ -222,7 +224,7 @@ def shown(what: dict, value: float | None, words: dict) -> str:
 
 
 def label(what: dict, words: dict) -> str:
-    """Return the words of a measure: what, and when."""
+    """Return the name of a measure, with its moment."""
     ui, below = words["ui"], words["below"]
     name = below["hard"] if what["chart"] == "hard" else words["chart"][what["chart"]]
     if "until" in what:
@@ -249,7 +251,7 @@ class Playground(Generated):
 
 
 class Stories(Generated):
-    """A section for each story; folded: what to watch, why, and what was measured."""
+    """A section for each story, with folded hints, reason and measurements."""
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)
@@ -286,7 +288,7 @@ class Stories(Generated):
 
 
 class Levels(Generated):
-    """A section for each level; folded: why, and what some checkers came to."""
+    """A section for each level, with the folded reason and results of some checkers."""
 
     def markdown(self, lang: str) -> str:
         words = translated(load("words"), lang)
@@ -389,4 +391,4 @@ if __name__ == "__main__":
     text = json.dumps(checkers)
     (FOLDER / "painted.json").write_text(text + "\n", encoding="utf-8")
     sys.stdout.flush()
-    os._exit(0)  # V8 may wait for ever at the interpreter's end
+    os._exit(0)  # V8 may hang at the interpreter's end

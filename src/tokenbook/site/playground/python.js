@@ -14,7 +14,7 @@ function asPython(set, row, task, iterations) {
     refresh: set.refresh,
   }, { epochs: 1, minibatches: 1, optimizer: "adam", temperature: 1, refresh: 1 });
 
-  const base = `WORDS[${literal(task)}]`, old = `ALGORITHMS[${literal(set.algorithm)}]`;
+  const base = `ENUMERABLE[${literal(task)}]`, old = `ALGORITHMS[${literal(set.algorithm)}]`;
   const heat = set.temperature === 1 ? "" : `temperature=${set.temperature}`;
   const body = [
     `task = ${noise.length ? `replace(${[base, ...noise.map(keyword)].join(", ")})` : base}`,
@@ -27,7 +27,7 @@ function asPython(set, row, task, iterations) {
   return `${importsOf(body)}\n\n${body}\n`;
 }
 
-// What a setting changes in its algorithm, as keywords.
+// The changes of a setting in its algorithm, as keywords.
 function changesOf(own, row) {
   const changes = [];
   const text = (field, part) => JSON.stringify(Object.entries(full(field, part)).sort());
@@ -56,7 +56,7 @@ function literal(value) {
   return keywords.length ? `partial(${[f, ...keywords].join(", ")})` : f;
 }
 
-// What the code names, imported from where it is; isort's order.
+// The imports of the names in the code, in isort's order.
 function importsOf(body) {
   const names = ["ALGORITHMS", "Dials", "train"];
   for (const parts of Object.values(PARTS))
@@ -67,7 +67,7 @@ function importsOf(body) {
   const lines = [`from tokencredit import ${own}`];
   if (body.includes("plain_reward"))
     lines.push("from tokencredit.credit.advantages import plain_reward");
-  lines.push("from tokencredit.world.words import WORDS, PrefixPolicy");
+  lines.push("from tokencredit.world.enumerable import ENUMERABLE, PrefixPolicy");
   const standard = [];
   if (body.includes("replace(")) standard.push("from dataclasses import replace");
   if (body.includes("partial(")) standard.push("from functools import partial");

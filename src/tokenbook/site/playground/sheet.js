@@ -1,7 +1,8 @@
-// “Paint the checker”: the sheet with every response, the brushes, and who is satisfied.
+// “Paint the checker”: the sheet with every response, the brushes, and the satisfaction of people
+// and checker.
 const levelNow = () => (storyNow().level ? storyNow() : undefined);
 const WHO = ["people", "checker"];
-let brush = 1, paper; // what a stroke pays; the tree of the level, before any stroke
+let brush = 1, paper; // reward of a stroke; the tree of the level, before any stroke
 
 const sheetBox = () => `<section class="pg-paint">
   <h3>${ui("paint")}</h3><p class="pg-cap">${ui("paint_about")}</p>
@@ -20,7 +21,7 @@ const satisfiedBox = () => `<section class="pg-satisfied">
   <figure class="pg-curve" data-level><figcaption>${ui("satisfied")}</figcaption>
     <canvas role="img"></canvas></figure></section>`;
 
-// What a beginning is called, and every response that has it.
+// The name of a beginning, and every response that has it.
 const calling = (at) => [...at].map((letter) => word("say", letter)).join(" ");
 
 // A block for each first word: it stands on top, under it what follows, from left to right.
@@ -48,7 +49,7 @@ function spreadSheet() {
   $(".pg-sheet button").tabIndex = 0;
 }
 
-// The leaves of a beginning: what they are paid, and whether people want them.
+// The leaves of a beginning: their rewards, and whether people want them.
 function leavesOf(tree, at) {
   const found = [], earns = earned(tree, 0);
   for (let k = 0; k < tree.child.length; k++)
@@ -132,7 +133,7 @@ function walked(cell, key) {
   return true;
 }
 
-// Who is satisfied so far: a list of the seeds for each iteration.
+// The satisfied so far: a list of the seeds for each iteration.
 function satisfied() {
   const each = (name, by) => Array.from({ length: iterations || 1 }, (_, n) =>
     linesOf("A", name).map((line) => (line[n] ?? NaN) / by));

@@ -1,11 +1,10 @@
-// The stages between rewards and gradient. Each function bears the name of the function
-// of the package that it stands for, and the rows, written from ALGORITHMS, say which
-// ones to call. Derivatives are by hand. A batch b is flat: word t of response i is at
-// i * T + t. b.tokens[i] lists where response i has live tokens, those of the mask;
-// b.kept[i] says whether it is learned from.
+// The stages between rewards and gradient. Each function has the name of its original in the
+// package, and the rows, written from ALGORITHMS, name the ones to call. Derivatives are by hand. A
+// batch b is flat: word t of response i is at i * T + t. b.tokens[i] lists where response i has
+// live tokens, those of the mask; b.kept[i] is whether it is trained on.
 
-// A part knows its dials and their defaults, so that an algorithm may leave them out;
-// what else is true of it (its unit of credit, whether it has a critic) stands in `is`.
+// A part has its dials and their defaults, so that an algorithm may leave them out; its other facts
+// (its level of credit, whether it has a critic) are in `is`.
 const part = (dials, run, is = {}) => Object.assign(run, { dials }, is);
 const dialsOf = (parts, { f, ...given }) => ({ ...parts[f].dials, ...given });
 const backwards = (tokens) => tokens.slice().reverse();
@@ -67,14 +66,14 @@ const LENGTH_PENALTY = {
 
 // One number per response (credit "sequence") ...
 const ADVANTAGE = {
-  plain_reward: part({}, (k, rewards) => rewards, { credit: "sequence" }),
+  plain_reward: part({}, (k, rewards) => rewards, { credit_level: "sequence" }),
   group_relative: part({ scale: true, eps: 1e-6 }, (k, rewards, groups, members) => {
     const { of, centred } = groupRewards(rewards, groups, members);
     if (k.scale)
       for (const i of members)
         centred[i] /= of.get(groups[i]).std + Math.max(k.eps, TINY);
     return centred;
-  }, { credit: "sequence" }),
+  }, { credit_level: "sequence" }),
   leave_one_out: part({}, (k, rewards, groups, members) => {
     const { of, centred } = groupRewards(rewards, groups, members);
     for (const i of members) {
@@ -82,7 +81,7 @@ const ADVANTAGE = {
       centred[i] *= n / Math.max(n - 1, 1);
     }
     return centred;
-  }, { credit: "sequence" }),
+  }, { credit_level: "sequence" }),
   // ... or one per token: these write b.advantages, and b.returns for the critic.
   gae: part({ gamma: 1, lam: 0.95 }, (k, b, members) => {
     for (const i of members) {
@@ -92,7 +91,7 @@ const ADVANTAGE = {
         ahead = (1 - k.lam) * b.values[j] + k.lam * b.returns[j];
       }
     }
-  }, { credit: "token", critic: true }),
+  }, { credit_level: "token", critic: true }),
   turn_gae: part({ gamma: 1, lam: 0.95, turn_gamma: 0.95 }, (k, b, members) => {
     for (const i of members) {
       let turns = b.last[i], ahead = 0; // beyond the end a turn would begin
@@ -104,7 +103,7 @@ const ADVANTAGE = {
         ahead = (1 - k.lam) * b.values[j] + k.lam * b.returns[j];
       }
     }
-  }, { credit: "turn", critic: true }),
+  }, { credit_level: "turn", critic: true }),
   group_turns: part({ scale: true, eps: 1e-6 }, (k, b, members) => {
     const ends = members.flatMap((i) => b.tokens[i].filter((j) => b.ends[j]));
     const groups = [];
@@ -114,7 +113,7 @@ const ADVANTAGE = {
       let sum = 0;
       for (const j of backwards(b.tokens[i])) b.returns[j] = sum += b.ends[j] ? z[j] : 0;
     }
-  }, { credit: "turn" }),
+  }, { credit_level: "turn" }),
 };
 
 
@@ -125,7 +124,7 @@ const KL_ESTIMATOR = { // d = log pi - log ref -> the estimate and its derivativ
   abs: (d) => [Math.abs(d), Math.sign(d)],
 };
 
-const AGGREGATION = { // what the sum of a response, and then of all, is divided by
+const AGGREGATION = { // divisors of the sum of a response, and then of all
   "token-sum": [null, null],
   "token-mean": [null, "tokens"],
   "seq-mean-token-mean": ["tokens", "sequences"],
@@ -230,7 +229,7 @@ const CLIP_RULE = {
         if (k.partial_step && to - found.at(-1) >= 1e-9) found.push(to);
         return found;
       };
-      const all = k.measure === "clipped"; // or only what the range leaves a gradient
+      const all = k.measure === "clipped"; // or only those whose gradient the range leaves
       const reached = (low, high) => {
         let positive = 0, negative = 0;
         for (const j of live) {
@@ -250,14 +249,14 @@ const CLIP_RULE = {
     }),
 };
 
-// What an algorithm may say, field by field: a part by its name, one of a few words, or a
-// number or switch. `missing` says what this page does not know; it fails the build.
+// The allowed values of an algorithm, field by field: a part by its name, one of a few words, or a
+// number or switch. `missing` lists values that this page does not have; it fails the build.
 const PARTS = {
   length_penalty: LENGTH_PENALTY, keep: KEEP, advantage: ADVANTAGE,
   log_ratio: LOG_RATIO, loss: LOSS, clip_rule: CLIP_RULE,
 };
 const CHOICES = {
-  credit: ["sequence", "turn", "token"],
+  credit_level: ["sequence", "turn", "token"],
   kl_estimator: Object.keys(KL_ESTIMATOR),
   kl_in: ["reward", "loss"],
   aggregation: Object.keys(AGGREGATION),
@@ -280,12 +279,12 @@ function missing(row) {
           lack.push(`the dial ${dial} of ${value.f}`);
   }
   const rule = ADVANTAGE[row.advantage.f];
-  if (rule && rule.credit !== row.credit)
-    lack.push(`${row.advantage.f} with credit ${JSON.stringify(row.credit)}`);
+  if (rule && rule.credit_level !== row.credit_level)
+    lack.push(`${row.advantage.f} with credit ${JSON.stringify(row.credit_level)}`);
   return lack.map((what) => `${row.name}: ${what}`);
 }
 
-// Which of some responses a row learns from, given what each of them earned.
+// Mask of the responses that a row keeps, by their rewards.
 const filterOf = (row) => (scores, groups, members) =>
   row.keep ? KEEP[row.keep.f](dialsOf(KEEP, row.keep), scores, groups, members) : () => true;
 
@@ -293,7 +292,7 @@ const hasCritic = (row) => ADVANTAGE[row.advantage.f].critic === true;
 
 // From rewards to one advantage per token, as `shaped_rewards`, `token_advantages` and
 // `masked_whiten` have it.
-function credit(row, b) {
+function assignCredit(row, b) {
   const { rewards, ends, advantages, returns } = b;
   const everyone = Array.from({ length: b.B }, (_, i) => i);
   const total = (tokens) => {
@@ -308,7 +307,7 @@ function credit(row, b) {
   b.kept.fill(0);
   const members = responses.filter((i) => (b.kept[i] = +keep(i)));
 
-  for (const i of members) { // what the row adds to the rewards
+  for (const i of members) { // the row's own terms of the rewards
     const tokens = b.tokens[i];
     if (row.length_penalty && tokens.length) {
       const penalty = LENGTH_PENALTY[row.length_penalty.f];
@@ -318,7 +317,7 @@ function credit(row, b) {
     if (row.kl_coef && row.kl_in === "reward")
       for (const j of tokens)
         rewards[j] -= row.kl_coef * KL_ESTIMATOR[row.kl_estimator](b.old[j] - b.ref[j])[0];
-    if (row.credit === "turn") { // what a turn earned counts at its end
+    if (row.credit_level === "turn") { // the reward of a turn counts at its end
       let end = -1;
       for (const j of backwards(tokens)) {
         if (ends[j]) end = j;
@@ -329,7 +328,7 @@ function credit(row, b) {
   }
 
   const rule = ADVANTAGE[row.advantage.f], dials = dialsOf(ADVANTAGE, row.advantage);
-  if (row.credit === "sequence") {
+  if (row.credit_level === "sequence") {
     const scores = rule(dials, b.scores, b.groups, members);
     for (const i of members) for (const j of b.tokens[i]) advantages[j] = scores[i];
   } else {

@@ -1,6 +1,5 @@
-// Every response of a task, as a tree. A state is a prefix; child[s * V + a] is where
-// word a leads from state s: another state, CLOSED (the response ends with it) or
-// NO_WORD (it cannot be said here).
+// Every response of a task, as a tree. A state is a prefix; child[s * V + a] is where word a leads
+// from state s: another state, CLOSED (the response ends with it) or NO_WORD (not allowed here).
 const CLOSED = -1, NO_WORD = -2;
 
 function grow(task) {
@@ -36,8 +35,8 @@ function grow(task) {
   };
 }
 
-// Which row of the policy's table a state of a prompt reads. Rows that are shared make
-// what is learned in one place felt in another.
+// The row of the policy's table for a state of a prompt. A shared row generalises from one place to
+// another.
 const SHARING = {
   nothing: (tree, q, s) => q * tree.S + s,
   prompts: (tree, q, s) => s,

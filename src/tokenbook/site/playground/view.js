@@ -1,5 +1,5 @@
-// What the page is made of, and what its controls show. Words come with the page, in its
-// language; a part without words shows its own name.
+// The parts of the page, and the texts of its controls. Words come with the page, in its language;
+// a part without words shows its own name.
 const { rows: ROWS, levels: LEVELS, words: WORDS } = DATA;
 const STORIES = [...DATA.stories, ...LEVELS], TASKS = { ...DATA.tasks, ...DATA.level_tasks };
 const METRICS = { // how each chart is scaled
@@ -160,7 +160,7 @@ function build() {
 
 const filled = (id, values) => ui(id).replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-// A run of the reader's own settings is called by what it runs.
+// A run of the reader's own settings has the name of its algorithm.
 function ownLine() {
   const { A, B } = state.set, [name] = differing();
   if (!name) return A.algorithm;
@@ -184,7 +184,7 @@ function showWatch() {
   showBet();
 }
 
-// The reason of what a story shows, if it is wanted.
+// The reason behind a story, if it is wanted.
 function reason(wanted) {
   $(".pg-reason").hidden = !wanted;
   $(".pg-why").setAttribute("aria-expanded", wanted);
@@ -375,7 +375,7 @@ function group({ batch: b, tree }, q) {
   });
 }
 
-// What the pictures show, in words, for those who do not see them.
+// A description of the pictures for readers who do not see them.
 function describe() {
   const last = (line) => line[line.length - 1] ?? NaN;
   for (const figure of $$("[data-chart]")) {

@@ -1,1 +1,1 @@
-"""Finds sections by what they say, in both languages, from a field on every page."""
+"""Full-text search over sections, in both languages, from a field on every page."""

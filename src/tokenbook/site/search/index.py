@@ -1,4 +1,4 @@
-"""Search by sections: an index of what every section says, read by ``search.js``.
+"""Index of the text of every section, for ``search.js``.
 
 Sphinx indexes pages by word stems and never cuts a Chinese query. Here the index holds
 the sentences themselves, section by section, so that any run of characters is found, a
@@ -24,7 +24,7 @@ from tokenbook.site.pages.course import plan
 from tokenbook.site.pages.road import is_side
 from tokenbook.symptoms import log_keys
 
-WORDS = {  # what the script says
+WORDS = {  # texts of the script
     "found": "找到 {} 处 | Places found: {}",
     "none": "没有找到。换一个词，或者看{}。"
     " | Nothing found. Try another word, or look into the {}.",
@@ -48,7 +48,7 @@ WORDS = {  # what the script says
 }
 SYMPTOMS = "book/symptoms"
 ASKED = Path(__file__).with_name("asked.yml")  # other words for a symptom
-SEEN = Path(__file__).with_name("seen.yml")  # what reports say, and what it calls
+SEEN = Path(__file__).with_name("seen.yml")  # words of reports, and their symptoms
 SKIP = (
     nodes.literal_block,
     nodes.doctest_block,
@@ -153,7 +153,7 @@ FRACTION = re.compile(rf"\\[td]?frac{PART}{PART}")
 ROOT = re.compile(rf"\\sqrt{PART}")
 RAISED = re.compile(rf"([_^])(?:\{{({INSIDE})\}}|([^\s{{}}\\]))")
 ACCENT = re.compile(rf"\\({'|'.join(OVER)}){PART}")
-SCALED = (  # what a reader may call normalising, in every way the book says it
+SCALED = (  # synonyms of normalising in the book
     *(f"standardiz{end}" for end in ("e", "ing", "ation")),
     *(f"divid{end} by the standard deviation" for end in ("e", "ed", "ing")),
     *(f"divid{end} by the std" for end in ("e", "ed", "ing")),
@@ -161,7 +161,7 @@ SCALED = (  # what a reader may call normalising, in every way the book says it
     "归一化",
     "除以标准差",
 )
-SAME = (  # a short form finds the words that it stands for, in every edition
+SAME = (  # a short form finds its long forms, in every edition
     *((f"normaliz{end}", *SCALED) for end in ("e", "ed", "ing", "ation")),
     ("归一化", *SCALED),
     ("std", "standard deviation", "标准差"),
@@ -222,7 +222,7 @@ def plain(tex: str) -> str:
 
 
 def raised(found: re.Match) -> str:
-    """Return what stands low or high in small signs; others are set by `search.js`."""
+    """Convert a TeX sub- or superscript to Unicode; ``search.js`` sets the others."""
     text = re.sub(r"[{}\s]", "", found[2] or found[3] or "")
     signs = LOW if found[1] == "_" else HIGH
     there = all(ord(c) in signs or c == "," for c in text)
@@ -236,7 +236,7 @@ def grouped(tex: str) -> str:
 
 
 def words(node: nodes.Node) -> str:
-    """Return what a reader reads of a block, its formulas as words."""
+    """Return the text of a block, its formulas as words."""
     if isinstance(node, nodes.math):
         return plain(node.astext())
     if isinstance(node, nodes.Text):
@@ -249,7 +249,7 @@ def words(node: nodes.Node) -> str:
     if isinstance(node, addnodes.desc_parameterlist):
         return f"({', '.join(parts)})"
     if isinstance(node, nodes.row):
-        # A cell that is empty, says it again or only points to an equation is left out.
+        # A cell that is empty, a repetition or a pointer to an equation is left out.
         parts = [EQUATION.sub("", part).replace("()", "") for part in parts]
         said = [part for part in dict.fromkeys(parts) if part.strip(" \n—·")]
         return ": ".join([*said[:1], *[" · ".join(said[1:])][: len(said) - 1]])
@@ -274,7 +274,7 @@ def blocks(node: nodes.Element | Iterable[nodes.Node]) -> list[str]:
 
 
 def keys(node: nodes.Node) -> bool:
-    """Say whether a node lists keys of logs, which the search has line by line."""
+    """Whether a node lists keys of logs, which are indexed line by line."""
     return isinstance(node, nodes.Element) and "log-keys" in node["classes"]
 
 
@@ -336,7 +336,7 @@ def words_of_title(title: nodes.title) -> str:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page says with the environment, which outlives a build."""
+    """Store a page's text in the environment, which outlives a build."""
     store(app.env)[app.env.docname] = sections(doctree)
 
 

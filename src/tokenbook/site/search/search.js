@@ -8,17 +8,17 @@
   const HAN = /[\u3400-\u9fff]/;
   const HITS = 6, A_PAGE = 2; // in the dialog
   const A_GROUP = 3, EXCERPT = 170, LINE = 45; // on the page of results, in the dialog
-  // What a reader most likely looks for: the chapters, then what sums them up.
+  // The likeliest targets: the chapters, then their summaries.
   const KINDS = [[/^chapters\//, 1], [/glossary$/, 0.8], [/symptoms$/, 0.75], [/index$/, 0.6], [/./, 0.45]];
   const SOME = 5; // with fewer hits, places with half of the words follow
-  const ASKED = 4; // times as much counts a symptom where somebody asks why
-  const SIDE = 0.7; // as much counts what is found on a side road
+  const ASKED = 4; // factor on a symptom for a question why
+  const SIDE = 0.7; // factor on hits on a side road
   const LESS = /^(exercise|interview|three-lines|in-the-wild|\d)/; // sections that repeat
 
   // Both spellings of a word are one: normalise, normalize.
   const lower = (text) => text.toLowerCase().replace(/([a-z]{3})is(?=e|ing|ation)/g, "$1iz");
 
-  // What only makes a question of words is not looked for, unless there is nothing else.
+  // Question words are not searched, unless there is nothing else.
   const ASKS = /为什么|为何|怎么办|怎么回事|怎么[选设算]|怎么|一直|总是|怎样|如何|是什么|什么|我们|我的|我|吗|呢|(?<![\w'])(?:an?|the|is|are|was|were|be|been|do|does|did|has|have|had|my|your|our|me|we|you|why|how|what|which|when|where|to|of|on|in|at|by|for|from|with|as|or|if|so|it|its|this|that|there|not|i|and|but|can|should|would|will|go|goes|going|get|gets|getting)(?![\w'])/g;
   const WHY = /为什么|为何|怎么|我的|[不没]|(?<![\w'])(?:why|my|not|never|stuck|stops?)(?![\w'])|n't/; // symptoms first
   const SMALL = /[的了](?![\u3400-\u9fff])|(?<![\u3400-\u9fff])[的是在]/g;
@@ -26,7 +26,7 @@
   const split = (text) => (text.match(/[\u3400-\u9fff]+|[^\s\u3400-\u9fff，。、；：？！?（）]+/g) ?? [])
     .map((word) => word.replace(BARE, "") || word);
 
-  // A short form, or another name, finds what it stands for.
+  // A short form, or another name, finds its term.
   const SAME = Object.fromEntries(WORDS.same.map(([short, ...long]) => [short, long]));
   const NAMES = new RegExp(Object.keys(SAME).filter((name) => HAN.test(name) && name.length > 2).join("|"), "g");
   const terms = (query) => {
@@ -74,7 +74,7 @@
     sections: sections.map(([anchor, level, title, text, bold, side]) => ({
       anchor, level, title, text, side, terms: bold.split("\n"),
       low: [title, text, bold].map(lower),
-      // What else a symptom is called, and the errors that come with it, or a section: not shown.
+      // Other names of a symptom or a section, and the errors that come with it: not shown.
       asked: lower(WORDS.asked[/symptoms$/.test(page) ? anchor : `${page.slice(9)}#${anchor}`] || ""),
     })),
   }));
@@ -208,7 +208,7 @@
     for (const [form, sense] of HEARD) if (slips(word, form) < 2) return sense;
     return word;
   };
-  // What speaks of a change, or of a bug, asks for a symptom, however short it is.
+  // A query about a change, or a bug, asks for a symptom, however short it is.
   const CHANGES = /^(?:long|short|falls|rises|not|spikes|collapse|flat|zero|nan|slow|large|small|negative|garbled|wrong)$/;
   const BUG = /^\[|(?<!\w)(?:bug|bugfix|fix|feat|questions?|problems?|issues?|errors?|weird|strange|unexpected|unusual|abnormal|wrong|help)(?!\w)|问题|异常|正常吗|请问|报错/;
   const RUN = /(?<!\w)(?:during|training|\w*trainer|grpo|ppo)(?!\w)|训练/;
@@ -244,8 +244,8 @@
     return found.filter(({ points }) => points > found[0].points / 2);
   };
   const NAMED = 0.8, CLEAR = 1.6, ROW = 0.5, SENTENCE = 3; // share of a name, weight of it, words of a query
-  const BESIDE = 1.3; // times as much counts a name whose words stand in one clause
-  const DENIED = 0.6; // and one whose words stand beside a "not" that it has not
+  const BESIDE = 1.3; // factor on a name whose words are in one clause
+  const DENIED = 0.6; // and on one whose words are beside a "not" of the query
 
   // ---- the keys of a log: a line each, and the symptoms that they show in ------------------
 
@@ -255,7 +255,7 @@
     like: new RegExp(`^${key.toLowerCase().replace(/[.+()]/g, "\\$&").replaceAll("*", ".+")}$`),
   }));
   const parts = (name) => name.split("/");
-  // A key may stand behind the name of a run or a set, and without its own first part.
+  // A key may follow the name of a run or a set, and lack its own first part.
   const ofKey = (name) => {
     const exact = keyLines.filter(({ low }) => low[0] === name);
     if (exact.length || !/[/_]/.test(name)) return exact;
@@ -268,7 +268,7 @@
     return keyLines.filter((line) => far(line) <= least)
       .sort((a, b) => slips(name, a.low[0]) - slips(name, b.low[0]));
   };
-  // What of a query is a key: all of it, a word with / or _, a word with a number behind it.
+  // The keys in a query: all of it, a word with / or _, a word before a number.
   const VALUED = /^["'`]?\s*[:=]\s*["']?(?:[-+]?[\d.]|nan|inf|tensor|np\.)/;
   const NAME = /[a-z][\w./@+-]*\w/g;
   const A_LINE = 3, ODD = /^(?:nan|inf|infinity|none|null|true|false)$/; // so many keys are a line of a log
@@ -372,8 +372,8 @@
     return { hits };
   };
 
-  // The first sentence with most of the terms, and what follows in its block while there is
-  // room; a row of a table only if no prose has any of them.
+  // The first sentence with most of the terms, and the next ones of its block while there is room;
+  // a row of a table only if no prose has any of them.
   const prose = (text) => text.split("\n").filter((line) => line[0] !== "\t"); // that of a row
   const excerpt = (text, wanted, room = EXCERPT) => {
     const has = (line) => wanted.some((term) => places(lower(line), term).length);
@@ -389,7 +389,7 @@
     return shown.length > 2 * room ? around(shown, wanted, 2 * room) : shown;
   };
 
-  // What stands around the first term, of a sentence that is too long.
+  // The text around the first term, of a sentence that is too long.
   const around = (text, wanted, room) => {
     const found = wanted.flatMap((term) => places(lower(text), term).slice(0, 1));
     const first = Math.min(...found, text.length);
@@ -403,7 +403,7 @@
     return at;
   };
 
-  // What stands low or high after a single letter and has no sign of its own: π_old.
+  // Sub- and superscripts of a single letter without a Unicode sign: π_old.
   const SCRIPT = /(?<=(?:(?<![A-Za-z0-9_.])[A-Za-z]|[\u0370-\u03ff∇])[\u0300-\u036f]?)([_^])([A-Za-z0-9\u0370-\u03ff*]+)/g;
   const put = (element, text) => {
     let done = 0;
@@ -432,8 +432,8 @@
   const root = document.documentElement.dataset.content_root;
   const add = (parent, tag, props = {}) =>
     Object.assign(parent.appendChild(document.createElement(tag)), props);
-  // How many places have all the words; or that none has, or that the words are others. What
-  // was typed stays one click away.
+  // The number of places with all the words; or that there is none, or that the words were
+  // replaced. The typed ones stay one click away.
   const report = (says, query, { hits, instead, lost, gone, log }, asTyped) => {
     const less = hits[0]?.less, count = hits.filter((hit) => hit.less === less).length;
     const [before, after] = WORDS.none.split("{}");

@@ -1,1 +1,1 @@
-"""The reader shares out one score, and sees how close to the measured one it is."""
+"""The reader assigns credit for one score, and compares it with the measured one."""

@@ -46,12 +46,12 @@ LAM = 0.95
 GROUP, CORRECT = 8, 3  # of a group, as the warm start does: 34 % are right
 STEPS, LEVELS = 8, 4  # of training; of credit, up and down
 MOST = 1.35  # credit that fills a cell
-ENGINE = ("tree", "engine")  # of the playground; here credit is given, not computed
+SIMULATION = ("tree", "policy")  # of the playground; here credit is given, not computed
 TRIES = re.compile(r"[^✗✓]+[✗✓]\$?")
 
 
 def kept() -> dict:
-    """Return what was measured."""
+    """Return the stored measurements."""
     return json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
 
 
@@ -63,7 +63,7 @@ def values(response: str) -> list[float]:
 
 
 def critic(response: str) -> list[float]:
-    """Return what the fitted critic says before every token."""
+    """Return the fitted critic's value before every token."""
     return kept()["critic"] if response == THREE else stored(CRITIC, FITTED, response)
 
 
@@ -89,7 +89,7 @@ def credits(response: str) -> dict[str, list[float]]:
 
 @functools.cache
 def responses() -> list[dict]:
-    """Return the responses, with all that the page knows of each."""
+    """Return the responses with all their data."""
     odds = kept()["odds"]
     return [
         {
@@ -116,7 +116,7 @@ def cell(word: str, credit: float) -> str:
 
 
 def still(lang: str) -> str:
-    """Return the first response with its measured credit: what needs no script."""
+    """Return the first response with its measured credit, which needs no script."""
     one, said = responses()[0], words(lang)
     found = iter(one["rows"]["measured"])
     tries = "".join(
@@ -150,7 +150,7 @@ LOADER = """(() => {
 
 
 def share_html(lang: str) -> str:
-    """Return the rows in one language, with what they need to know."""
+    """Return the rows in one language, with their data."""
     said = words(lang)
     data = {
         "responses": responses(),
@@ -173,7 +173,7 @@ def share_html(lang: str) -> str:
 
 
 class Share(Generated):
-    """The rows; their script comes when they are near."""
+    """The rows; their script is loaded when they are near."""
 
     def made(self) -> list[nodes.Node]:
         for path in FOLDER.iterdir():
@@ -191,15 +191,15 @@ class Link(ReferenceRole):
         return [link], []
 
 
-def engine() -> str:
-    """Return the playground's engine and eight updates by it, as one program."""
+def simulation() -> str:
+    """Return one script: the playground's simulation and eight updates by it."""
     train = (FOLDER / "train.js").read_text("utf-8")
-    return lean(f'(() => {{\n"use strict";\n{script(*ENGINE)}\n{train}\n}})();\n')
+    return lean(f'(() => {{\n"use strict";\n{script(*SIMULATION)}\n{train}\n}})();\n')
 
 
 def serve(static: Path) -> None:
     """Write ``share-train.js``, and ``share.js`` without its comments."""
-    (static / "share-train.js").write_text(engine(), "utf-8")
+    (static / "share-train.js").write_text(simulation(), "utf-8")
     program = (FOLDER / "share.js").read_text("utf-8")
     (static / "share.js").write_text(lean(program), "utf-8")
 

@@ -1,6 +1,6 @@
-// The reader gives every token of a response its credit; the rows beneath say how the
-// algorithms do it and what was measured. The address keeps a credit: the place of the
-// response, and a letter for each token.
+// The reader gives every token of a response its credit; the rows beneath show the algorithms'
+// credit and the measured one. The address keeps a credit: the place of the response, and a letter
+// for each token.
 "use strict";
 (() => {
   const A = "a".charCodeAt(0), TRIES = /[^✗✓]+[✗✓]\$?/gu;
@@ -231,7 +231,7 @@
       learned ? won() : fill(words.closest, shown(cosine(mine, found.measured)), others.join(", ")),
     ];
   };
-  const done = (button) => { // says so where it was pressed
+  const done = (button) => { // answers at the pressed button
     const was = button.textContent;
     if (was === words.copied) return;
     button.textContent = words.copied;

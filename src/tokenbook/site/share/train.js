@@ -1,6 +1,6 @@
 const hasCritic = () => false; // of no algorithm: the credit is given
 
-// Eight updates from one response, by the playground's engine. The tree is a chain: at
+// Eight updates from one response, by the playground's simulation. The tree is a chain: at
 // every step the word that the response has, or anything else, which ends the chain and
 // is worth what the measured values leave for it.
 function chainOf({ odds, values, score }) {

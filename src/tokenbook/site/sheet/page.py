@@ -1,6 +1,6 @@
 """The cheat sheet: formulas, algorithms and checks of the whole book on two pages.
 
-``book/sheet.yml`` says which; the formulas are those of the chapters, found by label,
+``book/sheet.yml`` lists them; the formulas are those of the chapters, found by label,
 the algorithms those of ``tokencredit.ALGORITHMS``, the lists those of other pages.
 """
 
@@ -45,7 +45,7 @@ def equations(chapters: list[Path]) -> dict[str, tuple[str, int]]:
 
 
 def algorithms(lang: str) -> str:
-    """Return the entries as a list: whose change each is, and what it changes."""
+    """Return the entries as a list, each with its parent and changes."""
     lines = []
     for row in ALGORITHMS.values():
         name = row.name

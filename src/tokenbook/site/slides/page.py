@@ -1,4 +1,4 @@
-"""Slides 幻灯片 of the chapters: how many there are, and each chapter printed as a PDF.
+"""Slides 幻灯片 of the chapters: their number, and each chapter as a PDF.
 
     python -m tokenbook.site.slides.page [--site DIR] [--chapters 08 ...]
 
@@ -43,7 +43,7 @@ HEAD = "章/幻灯片/讲课分钟 | Chapter/Slides/Minutes of lecture"
 
 
 def plan(notebook: dict) -> Counter:
-    """Return how many slides of each kind the main road of a chapter has."""
+    """Return the number of slides of each kind on a chapter's main road."""
     found, section, here = Counter(title=1), "", Counter()
     side, predicted = 0, False  # the level of the heading that began a side
 
@@ -84,7 +84,7 @@ def plan(notebook: dict) -> Counter:
 
 
 def drawn(cell: dict) -> int:
-    """Return how many figures a code cell shows."""
+    """Return the number of figures that a code cell shows."""
     if {*pages.tags(cell)} & {"hide-cell", "remove-cell", "hide-output", "checked"}:
         return 0
     shown = [output.get("data", {}) for output in cell.get("outputs", [])]
@@ -94,7 +94,7 @@ def drawn(cell: dict) -> int:
 
 
 def problems(notebook: dict) -> list[str]:
-    """Return what a chapter lacks to be shown as slides."""
+    """Return the faults of a chapter's slides."""
     found = plan(notebook)
     return [f"no {kind} on the main road" for kind in NEEDED if not found[kind]]
 

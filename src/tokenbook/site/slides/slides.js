@@ -1,7 +1,7 @@
 "use strict";
-// A chapter in a lecture room: its main road as slides, made of the page itself. What a
-// slide shows is the page's own element, moved onto the stage and back, so figures stay
-// live and predictions are asked; beside it, on "n", the paragraphs that stand around it.
+// A chapter in a lecture room: its main road as slides, made of the page itself. A slide shows the
+// page's own elements, moved onto the stage and back, so figures stay live and predictions are
+// asked; beside it, on "n", the paragraphs around it.
 (() => {
   const words = JSON.parse(document.getElementById("slides-words").textContent);
   const article = document.querySelector("article.bd-article");
@@ -58,7 +58,7 @@
       const notes = [...near(block, "previousElementSibling"), ...below];
       slides.push({ kind: kind(el), heads: heads(el.closest("section")), show: [el], said, notes });
     };
-    for (const el of chapter.querySelectorAll(SHOWN)) // what stands before the first section
+    for (const el of chapter.querySelectorAll(SHOWN)) // the part before the first section
       if (el.closest("section") === chapter) add(el);
     for (const section of chapter.querySelectorAll(":scope > section:not(.side)")) {
       const id = section.id, first = slides.length;

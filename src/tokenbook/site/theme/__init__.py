@@ -1,1 +1,1 @@
-"""How every page looks: templates, style, script, what the theme brings in vain."""
+"""The look of every page: templates, style, script, cuts of the theme."""

@@ -3,14 +3,14 @@
 On a slow network every file costs a round trip. The theme's and extensions' files are
 joined in their order once the build has copied them; paths inside style sheets are
 rewritten to match, and what they import (`basic.css`) comes first. Rules for classes
-that no page and no script names are left out, most of the theme, and variables that
-nothing asks for; so are comments and indentation. The fonts that nearly
-every page shows come inside the style sheet: a file of its own would be asked for only
-once the page is laid out, and loading would wait for it. Sphinx's search and its marks
-are left out (``book_search.py``), and so are Bootstrap's script, which would draw the
-tooltips of four buttons, and those of the two themes, which measure the page while it
-loads, for banners and notes in a margin that no page has. The search's dialog, the
-drawer of the contents and the switch of colours are in ``book.js``.
+that no page and no script names are left out (most of the theme), and so are unused
+variables; so are comments and indentation. The fonts that nearly every page shows come
+inside the style sheet: a separate file would be requested only after the layout, and
+delay the page. Sphinx's search and its marks are left out (``book_search.py``), and so
+are Bootstrap's script, which would draw the tooltips of four buttons, and those of the
+two themes, which measure the page while it loads, for banners and notes in a margin
+that no page has. The search's dialog, the drawer of the contents and the switch of
+colours are in ``book.js``.
 """
 
 import base64
@@ -32,7 +32,7 @@ NEVER = {"sphinx_highlight.js", "searchtools.js", "language_data.js", "bootstrap
 NEVER |= {"doctools.js", "translations.js"}
 NEVER |= {"sphinx-book-theme.js", "pydata-sphinx-theme.js"}
 NOT = {*NEVER, "search.js"}  # which only the search page loads
-# Buttons that copy code come once the page stands: a chapter has a hundred of them.
+# Copy buttons are added after the load: a chapter has a hundred of them.
 LATER = {
     "runWhenDOMLoaded(addCopyButtonToCodeCells)": (
         'addEventListener("load", addCopyButtonToCodeCells)'
@@ -55,7 +55,7 @@ _wanted: dict[str, list[str]] = {"css": [], "js": []}
 
 
 def claim(app: Sphinx, page: str, template: str, context: dict, doctree) -> None:
-    """Note the files that a page asks for and take them from its template."""
+    """Note the files that a page loads and remove them from its template."""
     for kind, key in (("css", "css_files"), ("js", "script_files")):
         for asset in context[key]:
             name = str(getattr(asset, "filename", asset) or "").split("?")[0]
@@ -115,7 +115,7 @@ def only(used: set[str], css: str) -> str:
 
 
 def only_asked(asked: set[str], css: str) -> str:
-    """Return a style sheet without variables that nothing asks for, and spare space.
+    """Return a style sheet without unused variables and spare space.
 
     >>> only_asked({"--c"}, "a { --b: 1; --c: 2;\\n x: var(--d) } b { --d: 3; --e: 4 }")
     'a{--c: 2;x: var(--d)}b{--d: 3;}'

@@ -1,4 +1,4 @@
-"""What readers take along: the package, notebooks that install it, the version.
+"""Downloads: the package, notebooks that install it, the version.
 
 Buttons that run a chapter elsewhere need the repository: they open its branch
 ``notebooks``, to which ``.github/workflows/book.yml`` puts the notebooks of one
@@ -35,13 +35,13 @@ CHANGES = "book/changelog"
 
 
 def wheels(config) -> list[str]:
-    """Return the names of the packages' files, which the build puts into its root."""
+    """Return the file names of the packages in the root of the build."""
     version = config.made.partition(" ")[0]
     return [f"{name}-{version}-py3-none-any.whl" for name in PACKAGES]
 
 
 def packages(config) -> list[str]:
-    """Return what pip installs: the site's wheels, the repository, or files beside."""
+    """Return pip's arguments: the site's wheels, the repository, or local files."""
     if config.html_baseurl:
         root = config.html_baseurl.rstrip("/").rpartition("/")[0]
         return [f"{root}/{name}" for name in wheels(config)]

@@ -1,8 +1,7 @@
-"""What a link to a page shows elsewhere: a description, and a card for each chapter.
+"""Link previews: a description of each page, and a card for each chapter.
 
 A description is the question of a chapter, or the first sentences of a page. Cards need
-an address that others can fetch, so they are drawn only where ``html_baseurl`` says
-where the site will stand.
+a public address, so they are drawn only if ``html_baseurl`` is set.
 """
 
 import re

@@ -2,9 +2,9 @@
 
 The theme ships 540 KB (gzipped) of icons as JavaScript; the page template leaves that
 script out, and here the icon font is cut to the icons in use and the style sheet to
-their rules. Files that no page asks for are not published. Cells of tables that hold
-more than a few words are marked, and the style sheet gives them room on a phone; a
-table of prose too wide for it is marked too, its cells with the names of their columns.
+their rules. Files that no page loads are not published. Cells of tables that hold more
+than a few words are marked, and the style sheet gives them room on a phone; a table of
+prose too wide for it is marked too, its cells with the names of their columns.
 """
 
 import re
@@ -43,7 +43,7 @@ SIZES = {
 NEEDS = {"sentences": 18, "sentence": 13, "phrase": 9, "": 4.5}  # em of a column
 DASHED = re.compile(r"(?=.*-)[^\"']{1,20}")  # code that a line would break at a minus
 PHONE = 25  # em that a phone has for a table
-COLUMNS = 5  # a table of more, one of them wide, is of numbers: they stand in columns
+COLUMNS = 5  # more columns, one of them wide: a table of numbers keeps its columns
 OWN_LAYOUT = ("book/glossary", "book/sources")  # their rows are paragraphs already
 UNUSED = ("*.map", "*.html", "*.ttf", "fontawesome.js*", "fa-brands-*", "fa-regular-*")
 UNUSED += ("searchtools.js", "language_data.js", "sphinx_highlight.js")
@@ -130,7 +130,7 @@ def visit_entry(writer: HTML5Translator, node: nodes.entry) -> None:
         writer.body[-1] = writer.body[-1].replace(">", label, 1)
 
 
-ARIA = (  # what docutils and MyST-NB write and axe-core rejects
+ARIA = (  # output of docutils and MyST-NB that axe-core rejects
     (' role="doc-biblioentry"', ""),
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),
     (' aria-label="Toggle hidden content"', ""),

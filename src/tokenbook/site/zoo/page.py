@@ -1,9 +1,9 @@
 """The zoo: every field of every entry of ``tokencredit.ALGORITHMS``.
 
-A matrix shows at one look which fields each algorithm changes of the one that it is
-written as a change of; a click shows the source. Under it stand the fields that each
-algorithm changes, and folded those that it keeps. What a change does to the tokens of a
-batch is shown by the figure ``one_batch``, which opens the page.
+A matrix shows the fields that each algorithm changes of its parent; a click shows the
+source. Below it are the fields that each algorithm changes, and folded those that it
+keeps. The figure ``one_batch`` at the top shows the effect of a change on the tokens of
+a batch.
 """
 
 from dataclasses import fields
@@ -63,7 +63,7 @@ def said() -> dict[str, dict]:
 
 
 def source(row: Algorithm, name: str, lang: str) -> str:
-    """Return where a field's value comes from, in a language if it is translated."""
+    """Return the source of a field's value, in a language if it is translated."""
     text = row.sources[name]
     return said().get(text, {}).get(lang, text)
 
@@ -79,20 +79,20 @@ def differences(row: Algorithm, other: Algorithm) -> list[str]:
 
 
 def changes(row: Algorithm) -> list[str]:
-    """Return the fields that a row changes of its parent; a first row: what it has."""
+    """Return the fields that a row changes of its parent; all fields of a first row."""
     if row.parent:
         return differences(row, ALGORITHMS[row.parent])
     return [name for name in FIELDS if getattr(row, name)]
 
 
 def cited(row: Algorithm, name: str, lang: str) -> str:
-    """Return what a click says: algorithm, field, value and source."""
+    """Return the text of a click: algorithm, field, value and source."""
     value = value_text(getattr(row, name), lang).strip("`")
     return f"{row.name} · {name} = {value} · {source(row, name, lang)}"
 
 
 def matrix(names: dict, lang: str) -> str:
-    """Return the table of fields by algorithms, what changes being filled."""
+    """Return the table of fields by algorithms, with changed cells filled."""
     heads = "".join(
         f'<th scope="col"><a href="#{ANCHORS[row.name]}">{escape(row.name)}</a></th>'
         for row in ALGORITHMS.values()
@@ -149,7 +149,7 @@ class ZooMatrix(Generated):
 
 
 class ZooTables(Generated):
-    """One section per algorithm: what it changes, and folded what it keeps."""
+    """One section per algorithm: changed fields, and folded the others."""
 
     def markdown(self, lang: str) -> str:
         words, text = yaml.safe_load(NAMES.read_text(encoding="utf-8")), []

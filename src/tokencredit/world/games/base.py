@@ -1,7 +1,7 @@
-"""What every text environment shares (环境): turns, limits, parsing, words, two seeds.
+"""Base of the text environments (环境): turns, limits, parsing, words, two seeds.
 
-The interface is the one a user of Gymnasium expects, with text on both sides:
-an observation is a line of words, an action of `step` is the whole reply of one turn.
+The interface is that of Gymnasium, with text on both sides: an observation is a line of
+words, an action of `step` is the whole reply of one turn.
 
     reply = [<think> any words </think>] action || action || ... [<end>]
 
@@ -35,7 +35,7 @@ class Parsed(NamedTuple):
 
 
 def stream(name: str, seed: int) -> random.Random:
-    """A random stream of its own: one name and seed, one sequence, on every machine."""
+    """A separate random stream: one name and seed, one sequence on every machine."""
     return random.Random(f"{name} {seed}")
 
 
@@ -211,7 +211,7 @@ class Environment(ABC):
         return self.observation(), reward, self.terminated, self.truncated, info
 
     def parse(self, answer: str) -> Parsed:
-        """Read the actions of a reply; never fails on text, however strange.
+        """Parse the actions of a reply; no text raises an error.
 
         Unreadable pieces are left out and named in `reason`; so are an empty answer,
         an unclosed <think> and actions beyond the limit of a turn.
@@ -239,7 +239,7 @@ class Environment(ABC):
         return Parsed(actions[: self.actions_per_turn], reason)
 
     def observation(self) -> str:
-        """The state and what is left of the limits, in words of the vocabulary."""
+        """The state and the turns and actions left, in words of the vocabulary."""
         left = f"turns {self.turns_left} actions {self.actions_left}"
         return f"{self.scene(self.state)} {left}"
 
@@ -250,8 +250,8 @@ class Environment(ABC):
     def frames(self) -> list[dict]:
         """Every frame since `reset`; their rewards add up to the episode's return.
 
-        A frame holds the turn (0 at the start), what was done (an action, the reason
-        of a penalty, None at the start), its reward, and the picture after it.
+        A frame holds the turn (0 at the start), the event (an action, the reason of a
+        penalty, None at the start), its reward, and the picture after it.
         """
         return [
             {"turn": turn, "did": did, "reward": reward, "picture": self.picture(state)}
@@ -296,7 +296,7 @@ class Environment(ABC):
 
 
 def reply(actions: list[str] | tuple[str, ...]) -> str:
-    """The answer text that asks for these actions.
+    """The reply with these actions.
 
     >>> reply(["down", "right"])
     'down || right'

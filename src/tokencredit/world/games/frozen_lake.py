@@ -1,6 +1,6 @@
-"""FrozenLake (冰湖): reach the goal over ice that carries you aside.
+"""FrozenLake (冰湖): reach the goal over slippery ice.
 
-Dynamics of Gymnasium's FrozenLake-v1: the move goes where it was meant to with
+Dynamics of Gymnasium's FrozenLake-v1: the move goes in its direction with
 `success_rate`, to each perpendicular side with (1 - success_rate) / 2, never backwards;
 a wall leaves the player in place; +1 at the goal, 0 elsewhere; holes end the episode.
 """
@@ -87,21 +87,21 @@ class Optimum:
     """The best success a player can reach under the limits (动态规划最优).
 
     Inside a turn the plan is fixed before it is played (open loop); between turns the
-    player sees where he stands. With V = 1 at the goal, 0 in holes and 0 when a limit
-    is reached elsewhere,
+    player observes his cell. With V = 1 at the goal, 0 in holes and 0 when a limit is
+    reached elsewhere,
 
         V[t, a] = max over plans p, 1 <= |p| <= k, of P_p1 P_p2 ... V[t - 1, a - |p|]
 
     for t turns and a actions left, k = min(a, actions_per_turn). All 4^k plans are
-    tried: the value is exact, and turns of more than 6 actions are dear.
+    tried: the value is exact, and turns of more than 6 actions are slow.
     `actions_per_turn = 1` with as many turns as actions is the closed-loop optimum.
     Among equals the best plan is the shortest, then the first in the order of
-    `DIRECTIONS`. Values within `TIE` are equal: the last bits of a matrix product
-    are not the same on every CPU, and must not choose.
+    `DIRECTIONS`. Values within `TIE` are equal: the last bits of a matrix product are
+    not the same on every CPU, and must not choose.
 
     Args:
         lake: the map, rows of S, F, H, G.
-        success_rate: chance that a move goes where it was meant to.
+        success_rate: chance that a move goes in its direction.
         turns, actions_per_turn, actions: the limits.
     """
 

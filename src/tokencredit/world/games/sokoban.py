@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What never moves, and where everything starts."""
+    """The fixed cells of a room, and the start of player and boxes."""
 
     size: int
     walls: frozenset[int]
@@ -39,7 +39,7 @@ class Room(NamedTuple):
 
 
 def strides(size: int) -> tuple[int, int, int, int]:
-    """What left, down, right and up add to a cell's number."""
+    """Offsets of left, down, right and up in a cell's number."""
     return -1, size, 1, -size
 
 

@@ -12,8 +12,8 @@ from tokencredit.world.games.base import Environment, reply, stream
 class VectorEnvironment:
     """`num_envs` copies of one environment, stepped together.
 
-    A finished episode is not restarted: it waits, its answer is None, and what it
-    reports no longer changes (reward 0). `live` says which still play.
+    A finished episode is not restarted: its answer is None and its report constant
+    (reward 0). `live` marks the others.
 
     Args:
         make: returns one fresh environment.
@@ -131,7 +131,7 @@ def check_groups(prompts: Sequence[str], groups: Sequence[int]) -> None:
 
 
 def random_answer(env: Environment, rng) -> str:
-    """A well-formed answer of random actions, as many as a turn may hold."""
+    """A well-formed answer of random actions, up to the limit of a turn."""
     count = rng.randint(1, env.actions_per_turn)
     return reply([rng.choice(env.available()) for _ in range(count)])
 

@@ -57,7 +57,7 @@ class Item(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What the customer wants; the item must not cost more than the budget."""
+    """The wanted item; it must not cost more than the budget."""
 
     kind: str
     attributes: tuple[str, ...]
@@ -134,7 +134,7 @@ def fits(item: Item, goal: Goal) -> bool:
 
 
 def looks_right(item: Item, goal: Goal) -> bool:
-    """Whether nothing that a results page shows speaks against this item."""
+    """Whether the item meets the goal as far as a results page shows."""
     attributes = set(goal.attributes) <= set(item.attributes)
     return item.kind == goal.kind and attributes and item.price <= goal.budget
 
@@ -165,10 +165,10 @@ def random_goal(seed: int, items: tuple[Item, ...], page_size: int) -> Goal:
 
 @dataclass(kw_only=True)
 class WebShop(Environment):
-    """Buy what an instruction asks for from a small shop.
+    """Buy the item of an instruction from a small shop.
 
-    Actions: `search WORDS`, `click N` (a result), `click COLOR`, `click SIZE`,
-    `click back`, `buy`. A click on what the page does not show has no effect.
+    Actions: `search WORDS`, `click N` (a result), `click COLOR`, `click SIZE`, `click
+        back`, `buy`. A click on anything not on the page has no effect.
     The instance is the instruction; the shop is the same for all; nothing is random.
 
     Args:
@@ -277,7 +277,7 @@ class WebShop(Environment):
         return searches
 
     def expert(self):
-        """It knows what the pages have shown, no more, and opens results in turn."""
+        """It uses only the pages shown so far, and opens results in turn."""
         state, goal = self.state, self.instance
         if state.page == "item":
             if fits(self.shop[state.item], goal):

@@ -24,13 +24,13 @@ def save_start(path: Path | str, policy: Policy, task: Task):
     Args:
         path: of the file, which is replaced.
         policy: of any size.
-        task: whose vocabulary it speaks.
+        task: its vocabulary is stored.
 
     Raises:
         ValueError: a weight that float16 cannot hold.
 
     Easy to break: float16 rounds, so the policy in the file is not bit for bit the one
-    that was saved. Train from what `load_start` gives.
+    that was saved. Train from the result of `load_start`.
     """
     about = {
         "vocabulary": task.vocabulary,
@@ -54,14 +54,14 @@ def load_start(path: Path | str, task: Task) -> Policy:
 
     Args:
         path: a file of `save_start`.
-        task: what it will be trained on.
+        task: for the next training.
 
     Returns:
         A new policy, of the sizes in the file.
 
     Raises:
         ValueError: the file is no warm start, belongs to a task with another
-            vocabulary, or to another architecture (the message says what differs).
+            vocabulary, or to another architecture (the message names the difference).
     """
     data = Path(path).read_bytes()
     try:

@@ -13,8 +13,7 @@ class Addition(Task):
     """Add two numbers of `digits` digits; the answer may show its columns first.
 
     ``38+47=`` is answered ``#85$`` (at once) or ``5180#85$``: for each column, units
-    first, its digit and its carry. The reward is 1 iff what follows ``#`` is the sum
-    and EOS follows.
+    first, its digit and its carry. The reward is 1 iff the sum and EOS follow ``#``.
 
     Args:
         digits: difficulty, digits per number.

@@ -1,4 +1,4 @@
-"""What a task is: prompts, and a verdict on each response (任务 = 提示 + 判分)."""
+"""Base of the tasks: prompts, and a reward per response (任务 = 提示 + 判分)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tokencredit.batch import Batch
 from tokencredit.credit.returns import row_sum
 from tokencredit.tensors.shapes import TokenIds, TokenMask
 from tokencredit.world.rollout import rollout
+from tokencredit.world.scoring import RewardFunction, add_rewards, score
 from tokencredit.world.text import encode
-from tokencredit.world.verdict import Verdict, reward, score
 
 
 class Task(ABC):
-    """Prompts and verdicts over one-character tokens; see `Vocabulary`.
+    """Prompts and rewards over one-character tokens; see `HasVocabulary`.
 
-    Responses are given to ``reward`` as text. ``EOS`` is part of that text, so that a
+    ``reward`` takes a response as text. ``EOS`` is part of that text, so that a
     truncated response (no "$") can be told from a finished one. A task has
     `vocabulary`, `max_prompt` and `max_response`, and the methods marked abstract; the
     rest follows.
@@ -44,7 +44,7 @@ class Task(ABC):
 
     @abstractmethod
     def reward(self, prompt: str, response: str) -> float:
-        """The verdict: one finite number for one response."""
+        """The reward of one response, a finite number."""
 
     @property
     def max_reward(self) -> float:
@@ -80,8 +80,8 @@ class Task(ABC):
         temperature: float,
         rng: np.random.Generator,
         generator: torch.Generator,
-        verdict: Verdict | None = None,
-        measure: Mapping[str, Verdict] | None = None,
+        reward_fn: RewardFunction | None = None,
+        measure: Mapping[str, RewardFunction] | None = None,
         missing: str = "refuse",
     ) -> tuple[Batch, dict[str, Tensor]]:
         """Responses to fresh prompts, judged, and numbers per response; see `World`."""
@@ -95,13 +95,13 @@ class Task(ABC):
             generator=generator,
         )
 
-        batch = reward(batch, self, prompts, verdict, missing=missing)
+        batch = add_rewards(batch, self, prompts, reward_fn, missing=missing)
         scores = row_sum(batch.rewards)
 
-        def judge(verdict):
-            return score(batch, self, prompts, verdict, missing=missing)
+        def judge(reward_fn):
+            return score(batch, self, prompts, reward_fn, missing=missing)
 
-        own = judge(self.reward) if verdict else scores
+        own = judge(self.reward) if reward_fn else scores
         success = own >= self.max_reward
         if own.isnan().any():
             success = success.float().masked_fill(own.isnan(), torch.nan)

@@ -6,8 +6,8 @@ The warm-up corpus mixes three habits. For the prompt ``47=`` and its answer 1:
 * steps: ``41#1$`` (the running sums modulo 10, then the answer),
 * ramble: ``.....#7$`` (dots, then the same guess).
 
-Nothing in the reward mentions steps: it is 1 iff the digit after ``#`` is right and
-EOS follows. That answers in steps take over under RL is what one watches.
+Nothing in the reward mentions steps: it is 1 iff the digit after ``#`` is right and EOS
+follows. The thing to watch: under RL, answers in steps take over.
 """
 
 from dataclasses import dataclass

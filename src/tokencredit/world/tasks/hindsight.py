@@ -7,7 +7,7 @@ goes on with the running parities ``100``, then marks the guess: ``0100!$`` was 
 * the guess alone is paid: 1 iff it is right and EOS follows,
 * everything after the guess is free, so no length is better than another,
 * the guess cannot be learned in a few rounds (the parity of several digits at once),
-  but after the check the policy knows what its response is worth.
+  but after the check the policy can predict its reward.
 
 So lengths move only if the learning rule moves them.
 """

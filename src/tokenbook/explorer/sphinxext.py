@@ -1,8 +1,8 @@
 """Figures in a built book: a Sphinx extension and a plug-in of MyST-NB.
 
-List ``tokenbook.explorer.book`` among Sphinx's extensions: it brings the style sheet
-(the colour contract of every page) and the script, and the directive ``explorer``,
-which puts a figure into a page that is no notebook:
+List ``tokenbook.explorer.sphinxext`` among Sphinx's extensions. It adds the style sheet
+(the colours of every page), the script, and the directive ``explorer``, which puts a
+figure into a page that is no notebook:
 
     ```{explorer} tokenbook.figures.hero
     ```
@@ -17,7 +17,7 @@ from docutils import nodes
 from sphinx.addnodes import only
 from sphinx.util.docutils import SphinxDirective
 
-from tokenbook.explorer.page import SHEETS, STATIC, page_html
+from tokenbook.explorer.embed import SHEETS, STATIC, page_html
 from tokenbook.explorer.tokens import Strip, Strips
 from tokenbook.explorer.tree import h, html
 from tokenbook.languages.sources import depend, sources

@@ -1,4 +1,4 @@
-"""A `Policy` and a `Task` brought over, and trained in TRL."""
+"""Rounds of TRL on a `Policy` and a `Task` of the course."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
 from tokencredit.algorithm import Algorithm
-from tokencredit.engines.gpt2 import as_gpt2, own_positions, tokenizer
-from tokencredit.engines.trl.trainer import RowTrainer
+from tokencredit.integrations.gpt2 import as_gpt2, own_positions, tokenizer
+from tokencredit.integrations.trl.trainer import RowTrainer
 from tokencredit.world.policy import Policy
 from tokencredit.world.tasks import Task
 from tokencredit.world.text import decode

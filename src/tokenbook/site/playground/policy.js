@@ -1,5 +1,5 @@
 // A policy on a tree: it samples, learns as the stages say, and is measured exactly.
-const ROUNDS = 3; // of sampling at most, where a row refills its batch
+const ROUNDS = 3; // of sampling at most, if a row refills its batch
 
 function dice(seed) { // mulberry32: the same numbers in every browser
   let a = seed * 7919 + 13;
@@ -13,8 +13,7 @@ function dice(seed) { // mulberry32: the same numbers in every browser
 const normal = (random) =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
-// What the critic's table is multiplied by: its own learning rate, seen from an
-// optimizer that has one learning rate for all.
+// Factor on the critic's table: its own learning rate, in an optimizer with a single one.
 function criticScale({ critic_lr, lr, optimizer }) {
   return optimizer === "sgd" ? Math.sqrt(critic_lr / lr) : critic_lr / lr;
 }
@@ -29,7 +28,7 @@ class Run {
     this.feature = Int32Array.from({ length: P * S }, (_, x) => own(tree, (x / S) | 0, x % S));
     this.N = (Math.max(...this.feature) + 1) * V; // logits; the critic's table follows
     this.theta = numbers(this.N + P * S);
-    for (let x = P * S - 1; x >= 0; x--) // a word starts as where it is said first
+    for (let x = P * S - 1; x >= 0; x--) // a word's logit is that of its first place
       for (let a = 0, k = (x % S) * V; a < V; a++, k++)
         if (tree.child[k] !== NO_WORD) this.theta[this.feature[x] * V + a] = start[k];
     this.gradient = numbers(this.theta.length);
@@ -48,7 +47,7 @@ class Run {
     this.exact();
   }
 
-  // Other dials from here on; what was learned stays.
+  // Other dials from here on; the weights stay.
   turn(set) {
     const scale = criticScale(set);
     for (let i = this.N; i < this.theta.length; i++) this.theta[i] *= this.criticScale / scale;
@@ -131,7 +130,7 @@ class Run {
     b.last[i] = 0;
   }
 
-  // A round of sampling; a row that refills draws again for what its filter dropped.
+  // A round of sampling; a row that refills samples again for the responses its filter dropped.
   sample() {
     const { set, batch: b } = this, { prompts, group_size, row } = set, P = this.tree.P;
     const full = prompts * group_size;
@@ -176,7 +175,7 @@ class Run {
     this.exact();
     this.sample();
     if (LOSS[set.row.loss.f].corrects) this.readAgain();
-    credit(set.row, b);
+    assignCredit(set.row, b);
     const order = Array.from({ length: b.B }, (_, i) => i);
     const size = Math.max(1, Math.ceil(b.B / set.minibatches));
     let clipped = 0, updates = 0;
@@ -216,7 +215,7 @@ class Run {
     }
   }
 
-  // What the stages say about some responses, under the policy of now.
+  // The results of the stages for some responses, under the current policy.
   weights(rows) {
     const { batch: b, now, tree, set } = this;
     for (const i of rows)
@@ -315,7 +314,7 @@ class Run {
     return (this.seen = seen);
   }
 
-  // What each state of a prompt is worth, from the ends back, and the gradient of that.
+  // The value of each state of a prompt, from the ends back, and its gradient.
   slopes(q) {
     const { tree, now, feature, set, exactGradient, reach, worth } = this;
     const { S, V, P, child, world, paid } = tree;
@@ -333,7 +332,7 @@ class Run {
     }
   }
 
-  // The cosine between the step that the batch asks for and the exact gradient.
+  // The cosine between the batch's step and the exact gradient.
   agreement() {
     const { exactGradient: exact, gradient, N } = this;
     let both = 0, one = 0, two = 0;
@@ -345,7 +344,7 @@ class Run {
     return one > 1e-20 && two > 0 ? both / Math.sqrt(one * two) : NaN;
   }
 
-  // The same for fresh batches of a policy that stands still.
+  // The same for fresh batches of a fixed policy.
   resample(times) {
     const twin = new Run(this.tree, this.set, 1000 + this.steps);
     twin.theta.set(this.theta);
@@ -356,7 +355,7 @@ class Run {
     return Array.from({ length: times }, () => {
       twin.sample();
       if (LOSS[twin.set.row.loss.f].corrects) twin.readAgain();
-      credit(twin.set.row, twin.batch);
+      assignCredit(twin.set.row, twin.batch);
       twin.chain(twin.weights(Array.from({ length: twin.batch.B }, (_, i) => i)).live);
       return twin.agreement();
     });

@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 import torch
 
-from tokencredit.engines.trl.trainer import RowTrainer
+from tokencredit.integrations.trl.trainer import RowTrainer
 from tokencredit.world.episodes import ACT, OBSERVE
 from tokencredit.world.game import Game
 from tokencredit.world.games import make
 
 
 def episodes(game: Game) -> Callable[[list[str], RowTrainer], dict]:
-    """Whole episodes 多轮轨迹 as completions: replies are trained on, the rest is read.
+    """Whole episodes 多轮轨迹 as completions; only the replies are trained on.
 
     A prompt is the seed of an instance, as text; the model reads the words of the game
     between `<obs>` and `<act>`, in the tokens of its own tokenizer.
 
     Args:
-        game: what is played, and how long a reply may be.
+        game: the environment, and the length limit of a reply.
 
     Returns:
         A function for `rollout_func`, which gives TRL ids, `env_mask` (1 on tokens of a
@@ -66,5 +66,5 @@ def episodes(game: Game) -> Callable[[list[str], RowTrainer], dict]:
 
 
 def total(completions: list[str], turn_rewards: list[list[float]], **_) -> list[float]:
-    """The reward of an episode: what its turns earned."""
+    """The reward of an episode: the sum over its turns."""
     return [sum(row) for row in turn_rewards]

@@ -14,17 +14,17 @@ from tokencredit.tensors.checks import choice
 from tokencredit.tensors.masks import last_live
 from tokencredit.tensors.shapes import PerSequence, PerToken, TokenMask
 from tokencredit.world.rollout import texts
-from tokencredit.world.text import Vocabulary
+from tokencredit.world.text import HasVocabulary
 
 # (prompt, response) -> a number; None or NaN if there is no verdict
-Verdict = Callable[[str, str], float | None]
+RewardFunction = Callable[[str, str], float | None]
 
 
 def score(
     batch: Batch,
-    task: Vocabulary,
+    task: HasVocabulary,
     prompts: list[str],
-    verdict: Verdict,
+    reward_fn: RewardFunction,
     *,
     missing: str = "refuse",
 ) -> PerSequence:
@@ -34,9 +34,9 @@ def score(
         batch: from `rollout` on those prompts.
         task: whose tokens they are.
         prompts: texts; row i answers ``prompts[batch.groups[i]]``.
-        verdict: of a prompt and a response, both as text, EOS included.
+        reward_fn: of a prompt and a response, both as text, EOS included.
         missing: None and NaN are refused; "leave out" makes NaN of them, for
-            `group_relative`, `credit` and their like to leave out.
+            `group_relative`, `assign_credit` and so on to leave out.
 
     Returns:
         Scores ``[B]``.
@@ -47,7 +47,7 @@ def score(
     scores, allowed = [], choice("missing", missing, MISSING) == "leave out"
     responses = texts(batch, task.vocabulary)
     for group, response in zip(batch.groups.tolist(), responses, strict=True):
-        value = verdict(prompts[group], response)
+        value = reward_fn(prompts[group], response)
         if allowed and value is None:
             value = math.nan
         try:
@@ -64,21 +64,21 @@ def score(
     return torch.tensor(scores)
 
 
-def reward(
+def add_rewards(
     batch: Batch,
     task,
     prompts: list[str],
-    verdict: Verdict | None = None,
+    reward_fn: RewardFunction | None = None,
     *,
     missing: str = "refuse",
 ) -> Batch:
-    """The batch with its rewards 奖励: the verdict, on the last token of each response.
+    """The batch with its rewards 奖励, one per response, on its last token.
 
     Args:
         batch: from `rollout` on those prompts.
-        task: whose verdict it is.
+        task: its `reward` is used.
         prompts: texts; row i answers ``prompts[batch.groups[i]]``.
-        verdict: replaces the task's.
+        reward_fn: replaces the task's.
         missing: what happens to a response without a verdict, see `score`.
 
     Returns:
@@ -87,7 +87,7 @@ def reward(
     Raises:
         ValueError: a verdict that is not one finite number, or missing and refused.
     """
-    scores = score(batch, task, prompts, verdict or task.reward, missing=missing)
+    scores = score(batch, task, prompts, reward_fn or task.reward, missing=missing)
     return replace(batch, rewards=on_last_token(scores, batch.mask))
 
 

@@ -35,10 +35,10 @@ POSITIONS = ("own", "padded")
 
 
 def count_from_the_first_token(module, args, kwargs):
-    """Before GPT-2 reads a row: positions from the first token that is no padding.
+    """Pre-forward hook of GPT-2: positions from the first token that is no padding.
 
-    `generate` hands them over. A trainer that hands over only the mask of a row padded
-    on the left would have the padding counted, and so train another policy.
+    `generate` passes them. A trainer that passes only the mask of a row padded on the
+    left would count the padding, and so train another policy.
     """
     mask = kwargs.get("attention_mask")
     if kwargs.get("position_ids") is None and mask is not None:
@@ -47,7 +47,7 @@ def count_from_the_first_token(module, args, kwargs):
 
 
 def own_positions(model: nn.Module):
-    """Let every GPT-2 inside a model count positions itself; TRL calls it directly."""
+    """Register `count_from_the_first_token` on every GPT-2 inside a model."""
     for part in model.modules():
         if isinstance(part, GPT2Model):
             part.register_forward_pre_hook(count_from_the_first_token, with_kwargs=True)

@@ -1,11 +1,11 @@
 """Recipes 配方: the configuration of verl that trains an entry of ALGORITHMS.
 
-    python -m tokencredit.engines.recipes "Dr. GRPO" > recipe.yaml
-    export VERL_USE_EXTERNAL_MODULES=tokencredit.engines.verl
+    python -m tokencredit.integrations.recipes "Dr. GRPO" > recipe.yaml
+    export VERL_USE_EXTERNAL_MODULES=tokencredit.integrations.verl
     python -m verl.trainer.main_ppo --config-dir . --config-name recipe \\
         data.train_files=... actor_rollout_ref.model.path=...
 
-Needs no verl. What a recipe leaves out, and that it was not run, stands at its top.
+Needs no verl. The head of a recipe lists its gaps, and says that it was not run.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tokencredit.algorithm import Algorithm, named
 from tokencredit.weight.losses import dppo_loss, masked_clip_loss
 
 TRIED = """\
-Tried on the CPU (make engines-verl): hydra composes it, its names resolve, loss and
-advantage equal plain torch. Not run: a whole training, for which verl needs GPUs and
-vLLM or SGLang. The sizes are placeholders."""
+Tried on the CPU (make integrations-verl): hydra composes it, its names resolve, loss
+and advantage equal plain torch. Not run: a whole training, for which verl needs GPUs
+and vLLM or SGLang. The sizes are placeholders."""
 
 
 def name_in_verl(row: Algorithm | str) -> str:
-    """What an algorithm is called in verl's registries."""
+    """Name of an algorithm in verl's registries."""
     return f"tokencredit {named(row).name}"
 
 
@@ -103,7 +103,7 @@ def recipe(row: Algorithm | str) -> dict:
 
 
 def left_out(row: Algorithm | str) -> list[str]:
-    """What of an algorithm verl's registries have no place for, in words."""
+    """Parts of an algorithm that verl's registries cannot express, one line each."""
     row, lines = named(row), []
     if row.keep is not None:
         lines.append("its filter; verl's is algorithm.filter_groups")
@@ -113,7 +113,7 @@ def left_out(row: Algorithm | str) -> list[str]:
         lines.append("several ranks or micro-batches: the clip range is the step's")
     if row.taught:
         lines.append("the teacher's model: name it in distillation.teacher_models")
-    if row.critic and row.credit == "turn":
+    if row.critic and row.credit_level == "turn":
         lines.append("credit per turn: verl's critic judges tokens")
     return lines
 
@@ -133,7 +133,7 @@ def main(argv: list[str] | None = None):
     try:
         row = named(" ".join(argv))
     except ValueError as error:
-        sys.exit(f"tokencredit.engines.recipes: {error}")
+        sys.exit(f"tokencredit.integrations.recipes: {error}")
     print(text(row), end="")
 
 

@@ -1,6 +1,6 @@
-"""TRL with one command, trained for real: `make engines` (a few minutes, offline).
+"""TRL with one command, trained for real: `make integrations` (a few minutes, offline).
 
-Plain `make test` holds what takes seconds, in test_engine_command.py.
+Plain `make test` holds what takes seconds, in test_trl_command.py.
 """
 
 import re
@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 from tokencredit import Game, task
 
 HERE = Path(__file__).parent
-CONFIG = HERE.parent / "src/tokencredit/engines/trl/run.yaml"
+CONFIG = HERE.parent / "src/tokencredit/integrations/trl/run.yaml"
 TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
@@ -48,9 +48,9 @@ def chain(tmp_path_factory):
 
 
 def command(out, model, *flags, launch=()):
-    """The rewards that `python -m tokencredit.engines.trl` says at its end."""
+    """The rewards that `python -m tokencredit.integrations.trl` says at its end."""
     own = ["--model_name_or_path", model, "--output_dir", out, "--disable_tqdm", "true"]
-    said = run(*launch, "-m", "tokencredit.engines.trl", *own, *flags)
+    said = run(*launch, "-m", "tokencredit.integrations.trl", *own, *flags)
     (rewards,) = re.findall(r"^reward (\S+) in .*, (\S+) at the end$", said, re.M)
     return *map(float, rewards), said
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from trl import GRPOTrainer
 
 from tokencredit import ALGORITHMS, token_log_probs
-from tokencredit.engines.trl import RowTrainer, as_gpt2, tokenizer, trl_rounds
+from tokencredit.integrations.trl import RowTrainer, as_gpt2, tokenizer, trl_rounds
 from tokencredit.training import warm_up
 from tokencredit.world.policy import Policy
 from tokencredit.world.tasks import task

@@ -6,8 +6,8 @@ by every process of a run, and a configuration may say
     actor_rollout_ref.actor.policy_loss.loss_mode: tokencredit Dr. GRPO
     algorithm.adv_estimator: tokencredit Dr. GRPO
 
-`tokencredit.engines.recipes` prints the whole configuration of an entry. verl adds KL
-and entropy itself, from settings of its own.
+`tokencredit.integrations.recipes` prints the whole configuration of an entry. verl adds
+KL and entropy itself, from its own settings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from verl.trainer.ppo.core_algos import register_adv_est, register_policy_loss
 
 from tokencredit.algorithm import Algorithm, named, policy_loss, token_advantages
 from tokencredit.algorithms import ALGORITHMS
-from tokencredit.engines.recipes import name_in_verl
+from tokencredit.integrations.recipes import name_in_verl
 from tokencredit.tensors.masks import masked_whiten
 from tokencredit.weight.aggregate import AGGREGATIONS
 
@@ -107,7 +107,7 @@ def bring(row: Algorithm | str):
             token_level_rewards.float(),
             mask,
             groups=groups,
-            turn_ends=ends if row.credit == "turn" else None,
+            turn_ends=ends if row.credit_level == "turn" else None,
         )
         if row.whiten:
             chosen = masked_whiten(chosen, mask)

@@ -1,7 +1,8 @@
 """One command: an entry of ALGORITHMS trains any causal model of the field.
 
-    python -m tokencredit.engines.trl --config run.yaml
-    python -m torch.distributed.run --nproc_per_node 2 -m tokencredit.engines.trl ...
+    python -m tokencredit.integrations.trl --config run.yaml
+    python -m torch.distributed.run --nproc_per_node 2 \\
+        -m tokencredit.integrations.trl --config run.yaml
 
 The YAML file holds the fields of `Course`, and those of TRL's `GRPOConfig` and
 `ModelConfig`; flags on the command line beat it. `run.yaml` beside this file is one.
@@ -32,9 +33,9 @@ from trl import (
 
 from tokencredit.algorithm import Algorithm
 from tokencredit.algorithms import ALGORITHMS, with_turn_groups
-from tokencredit.engines.gpt2 import own_positions
-from tokencredit.engines.trl.games import episodes, total
-from tokencredit.engines.trl.trainer import RowTrainer, named, refuse, stays
+from tokencredit.integrations.gpt2 import own_positions
+from tokencredit.integrations.trl.games import episodes, total
+from tokencredit.integrations.trl.trainer import RowTrainer, named, refuse, stays
 from tokencredit.tensors.checks import choice, whole
 from tokencredit.world.game import Game
 from tokencredit.world.tasks import Task, task
@@ -48,7 +49,7 @@ def option(words: str, default=None):
 
 @dataclass
 class Course:
-    """What is trained on what; exactly one of task, prompts and game.
+    """The data and algorithm of a run; exactly one of task, prompts and game.
 
     Raises:
         ValueError: an unknown algorithm, none or several of the three, `reward`
@@ -79,7 +80,7 @@ class Course:
 
     @property
     def row(self) -> Algorithm:
-        """The algorithm, with credit per turn if that is wanted."""
+        """The algorithm, with credit per turn if `turn_groups` is set."""
         row = ALGORITHMS[self.algorithm]
         return with_turn_groups(row) if self.turn_groups else row
 
@@ -87,12 +88,12 @@ class Course:
 PARTS = (Course, GRPOConfig, ModelConfig)
 
 
-def read(argv: list[str]) -> tuple[Course, GRPOConfig, ModelConfig]:
+def parse(argv: list[str]) -> tuple[Course, GRPOConfig, ModelConfig]:
     """The configuration 配置 from flags and the file after --config.
 
     Raises:
-        ValueError: no such file, no mapping in it, a key or flag that nobody knows, or
-            what `Course` and TRL's own classes refuse.
+        ValueError: no such file, no mapping in it, an unknown key or flag, or an error
+            of `Course` or of TRL's own classes.
     """
     if "--config" in argv[:-1]:
         check_keys(Path(argv[argv.index("--config") + 1]))
@@ -178,12 +179,12 @@ def function(place: str) -> Callable:
     return there[name]
 
 
-def verdict(goal: Task, decode: Callable, ends: Callable) -> Callable:
-    """A task's verdict as TRL's reward function.
+def reward_function(goal: Task, decode: Callable, ends: Callable) -> Callable:
+    """A task's reward as a reward function of TRL.
 
     TRL drops special tokens from its completions, and a task tells a truncated response
-    from a finished one by its end: so the text is made from the ids, with the task's
-    own EOS in the place of the model's.
+    from a finished one by its end: so the text is decoded from the ids, with the task's
+    EOS instead of the model's.
     """
 
     def reward(prompts, completion_ids, **_):
@@ -198,11 +199,11 @@ def verdict(goal: Task, decode: Callable, ends: Callable) -> Callable:
 
 
 def trainer_of(course: Course, args: GRPOConfig, model: ModelConfig) -> RowTrainer:
-    """The trainer that a configuration asks for 由配置得到训练器.
+    """The trainer of a configuration 由配置得到训练器.
 
     Raises:
         ValueError: a model that is neither a folder here nor given by the Hub; an
-            algorithm, task, game, file or function that does not do; see `RowTrainer`.
+            unusable algorithm, task, game, file or function; see `RowTrainer`.
     """
     refuse(course.row)
     words = words_of(model, args)
@@ -211,7 +212,7 @@ def trainer_of(course: Course, args: GRPOConfig, model: ModelConfig) -> RowTrain
     if course.task is not None:
         goal = task(course.task)
         rows = [{"prompt": text} for text in goal.prompts(course.num_prompts, rng)]
-        reward = verdict(goal, words.decode, lambda: trainer.eos_token_ids)
+        reward = reward_function(goal, words.decode, lambda: trainer.eos_token_ids)
     elif course.game is not None:
         game = Game(id=course.game)
         seeds = rng.integers(game.instances, size=course.num_prompts)
@@ -242,7 +243,7 @@ def trainer_of(course: Course, args: GRPOConfig, model: ModelConfig) -> RowTrain
 
 
 def words_of(model: ModelConfig, args: GRPOConfig) -> PreTrainedTokenizerBase:
-    """The model's tokenizer; one sentence if there is no such model."""
+    """The model's tokenizer; a ValueError in one sentence if there is no such model."""
     name = model.model_name_or_path
     if name is None:
         raise ValueError("model_name_or_path must be a folder or a name on the Hub")
@@ -270,10 +271,10 @@ def with_kl(row: Algorithm, beta: float) -> Algorithm:
 def main(argv: list[str] | None = None):
     """Train, and save the model into `output_dir`."""
     try:
-        course, args, model = read(sys.argv[1:] if argv is None else argv)
+        course, args, model = parse(sys.argv[1:] if argv is None else argv)
         trainer = trainer_of(course, args, model)
     except ValueError as error:
-        sys.exit(f"tokencredit.engines.trl: {error}")
+        sys.exit(f"tokencredit.integrations.trl: {error}")
     row, say = course.row, trainer.accelerator.print
     say(
         f"{row.name} in TRL: {named(row.log_ratio)}, {named(row.loss)}, "

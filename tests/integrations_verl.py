@@ -1,4 +1,4 @@
-"""The entries of ALGORITHMS in verl, on the CPU: `make engines-verl`.
+"""The entries of ALGORITHMS in verl, on the CPU: `make integrations-verl`.
 
 It has an environment of its own: verl and TRL exclude each other.
 """
@@ -26,10 +26,10 @@ from verl.trainer.ppo.core_algos import (
 from verl.trainer.ppo.ray_trainer import compute_advantage
 from verl.workers.config import ActorConfig
 
-import tokencredit.engines.verl as plugin
+import tokencredit.integrations.verl as plugin
 from tokencredit import ALGORITHMS, masked_whiten, task, token_advantages
 from tokencredit.algorithms import with_turn_groups
-from tokencredit.engines.recipes import name_in_verl, text
+from tokencredit.integrations.recipes import name_in_verl, text
 from tokencredit.laws import check
 
 HERE = Path(__file__).parent
@@ -72,10 +72,10 @@ def judged(row, seed=0):
     g = torch.Generator().manual_seed(seed)
     lengths = torch.randint(5, T + 1, (B,), generator=g)
     mask = torch.arange(T) < lengths[:, None]
-    if row.credit == "turn":
+    if row.credit_level == "turn":
         mask[:, 2] = False
     ends = mask & ~F.pad(mask, (0, 1))[:, 1:]
-    paid = ends if row.credit == "turn" else F.one_hot(lengths - 1, T)
+    paid = ends if row.credit_level == "turn" else F.one_hot(lengths - 1, T)
     rewards = paid * torch.randint(0, 3, (B, T), generator=g).float()
     order = torch.randperm(B, generator=g)
     groups = torch.arange(4).repeat_interleave(4)[order]

@@ -80,9 +80,9 @@ def page(figure: Drawing, language: str) -> str:
 
 
 def dimmed(figure, L, controls, sizes, changes) -> list:
-    """Changes that dim a dial where it does nothing, before those of the drawing.
+    """Changes of the drawing, preceded by those that dim a dial without effect.
 
-    The controls stand before the drawing, so their elements are counted first.
+    The controls precede the drawing, so their elements are counted first.
     """
     still, own = idle(sizes, changes), []
     shown = [k for k, dial in enumerate(figure.dials) if dial.kind != "hidden"]
@@ -105,7 +105,7 @@ def dimmed(figure, L, controls, sizes, changes) -> list:
 
 
 def readout(live: Element) -> str:
-    """What a screen reader says after a dial was turned 读数: the script's own choice.
+    """Text for a screen reader after a dial was turned 读数, as in explorer.js.
 
     The sentence, the tiles, and the labels and counts of rows.
     """
@@ -123,8 +123,8 @@ def readout(live: Element) -> str:
 def control(dial: Dial, L: Language, says: str) -> Element:
     """The control of a dial on a page.
 
-    No control has a name that a theme might know: some write the search query into
-    every input that is called "q".
+    Controls have no name that a theme may use: some write the search query into every
+    input named "q".
     """
     name = [
         h("b", *subscripts(dial.symbol)) if dial.symbol else None,

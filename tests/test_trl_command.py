@@ -1,4 +1,4 @@
-"""`python -m tokencredit.engines.trl`: what it takes, and what it says of bad input."""
+"""`python -m tokencredit.integrations.trl`: its options, and its errors."""
 
 import json
 import sys
@@ -10,16 +10,16 @@ import torch
 from tiny_qwen import tiny_qwen
 
 from tokencredit import ALGORITHMS, Game, task, token_advantages, with_turn_groups
-from tokencredit.engines.trl.command import (
+from tokencredit.integrations.trl.command import (
     Course,
     examples,
     main,
-    read,
+    parse,
+    reward_function,
     trainer_of,
-    verdict,
     with_kl,
 )
-from tokencredit.engines.trl.trainer import stays
+from tokencredit.integrations.trl.trainer import stays
 from tokencredit.world.text import decode, encode
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -60,7 +60,7 @@ def flags(folder, model=None, **given):
 
 
 def trainer(*args, **given):
-    return trainer_of(*read(flags(*args, **given)))
+    return trainer_of(*parse(flags(*args, **given)))
 
 
 def refused(argv):
@@ -80,7 +80,9 @@ def test_a_task_is_trained_on_and_its_model_saved(chain, tmp_path, capsys):
 
 
 def test_a_truncated_response_has_no_end_and_a_finished_one_has_the_tasks():
-    judge = verdict(CHAIN, lambda ids: decode(ids, CHAIN.vocabulary), lambda: [14, 99])
+    judge = reward_function(
+        CHAIN, lambda ids: decode(ids, CHAIN.vocabulary), lambda: [14, 99]
+    )
     right = encode("41#1", CHAIN.vocabulary)
     assert judge(["47="] * 3, [[*right, 14], [*right, 99], right]) == [1, 1, 0]
 
@@ -218,7 +220,7 @@ def test_bad_input_ends_in_one_sentence(chain, tmp_path, monkeypatch, given, sen
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     given = {"algorithm": "DAPO", "task": "chain", "model": chain} | given
     said = refused(flags(tmp_path, **given))
-    assert said.startswith("tokencredit.engines.trl: ") and sentence in said
+    assert said.startswith("tokencredit.integrations.trl: ") and sentence in said
 
 
 def test_a_clip_range_per_step_needs_the_whole_step(chain, tmp_path):
@@ -277,6 +279,6 @@ def test_a_missing_reward_function_is_named(chain, tmp_path, place):
 
 def test_the_example_beside_the_command_is_a_configuration(tmp_path):
     path = sys.modules[Course.__module__].__file__.replace("command.py", "run.yaml")
-    course, args, _ = read(["--config", path, "--output_dir", str(tmp_path)])
+    course, args, _ = parse(["--config", path, "--output_dir", str(tmp_path)])
     assert course.algorithm in ALGORITHMS
     assert args.max_completion_length == task(course.task).max_response

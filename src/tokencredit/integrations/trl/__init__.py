@@ -5,8 +5,8 @@ method of the trainer: the loss. Prompts, sampling, rewards, advantages, micro-b
 and the optimizer stay TRL's.
 
 RowTrainer    the trainer, for any model of the field
-trl_rounds    a `Policy` and a `Task` brought over, and trained in it
-command       python -m tokencredit.engines.trl --config run.yaml
+trl_rounds    a `Policy` and a `Task`, converted and trained in TRL
+command       python -m tokencredit.integrations.trl --config run.yaml
 """
 
 import os
@@ -15,9 +15,9 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 
 from transformers.utils import logging
 
-from tokencredit.engines.gpt2 import as_gpt2, tokenizer
-from tokencredit.engines.trl.rounds import trl_rounds
-from tokencredit.engines.trl.trainer import RowTrainer
+from tokencredit.integrations.gpt2 import as_gpt2, tokenizer
+from tokencredit.integrations.trl.rounds import trl_rounds
+from tokencredit.integrations.trl.trainer import RowTrainer
 
 logging.set_verbosity_error()  # else it prints a line per trainer
 

@@ -1,6 +1,6 @@
 """Plots in the built book: a Sphinx extension.
 
-List ``tokenbook.figures._book`` among Sphinx's extensions: it brings the style sheet
+List ``tokenbook.figures._sphinxext`` among Sphinx's extensions. It adds the style sheet
 of the plots.
 """
 

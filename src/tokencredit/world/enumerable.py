@@ -1,8 +1,8 @@
-"""Words 逐条可数的任务: worlds so small that every response can be listed.
+"""Enumerable tasks 逐条可数的任务: so small that every response can be listed.
 
 The playground of the book trains on these tasks in the browser, and `train` does here.
 A task has a handful of words and responses of a few words; `PrefixPolicy` keeps a row
-of logits for each prefix. So what a policy is worth is a finite sum, not an estimate.
+of logits for each prefix. So the value of a policy is a finite sum, not an estimate.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tokencredit.batch import Batch
+from tokencredit.world.scoring import on_last_token
 from tokencredit.world.tasks.base import Task
 from tokencredit.world.text import EOS
-from tokencredit.world.verdict import on_last_token
 
 SHARING = ("nothing", "prompts", "last word", "everything")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """What one prompt pays 一道题怎样计分.
+    """Rewards of one prompt 一道题怎样计分.
 
     Args:
         pays: patterns and amounts; the reward is the sum of the amounts whose pattern
             is found in the response.
-        right: the pattern of a response that deserved it.
+        right: the pattern of a correct response.
     """
 
     pays: Mapping[str, float]
@@ -48,7 +48,7 @@ class Tree(NamedTuple):
     child: list[list[int | None]]  # [S][V]: -1 ends the response, None: not allowed
 
     def responses(self, words: str) -> list[str]:
-        """Every response there is."""
+        """All possible responses."""
         rows = zip(self.prefixes, self.child, strict=True)
         return [
             p + w for p, row in rows for w, s in zip(words, row, strict=True) if s == -1
@@ -56,11 +56,11 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Words(Task):
+class EnumerableTask(Task):
     """A task whose responses can all be listed 可枚举的任务.
 
-    A response ends with "$" or after `max_response` words. What is paid (`reward`) and
-    what is right (`right`) may differ: some tasks have a hole in their reward.
+    A response ends with "$" or after `max_response` words. The reward (`reward`) and
+    correctness (`right`) may differ: some tasks have a hole in their reward.
 
     Args:
         name: of the task.
@@ -68,10 +68,10 @@ class Words(Task):
         max_response: words a response may have, "$" included.
         asked: its prompts; their texts are ①, ②, ...
         start: the logit a word starts with, 0 if not named; "^w" is for the first word.
-        world: words that the world says, one at each place of `world_at`; they are
+        world: words of the environment, one at each place of `world_at`; they are
             masked, and the words between two of them are a turn.
         world_at: those places, counted from 0.
-        noise: standard deviation of what is added to each reward.
+        noise: standard deviation of the noise on each reward.
         offset: added to each reward.
         seed: of the noise.
     """
@@ -137,16 +137,16 @@ class Words(Task):
         return self.asked[self.texts.index(prompt)]
 
     def paid(self, prompt: str, response: str) -> float:
-        """What a response is paid, before noise and offset."""
+        """Reward of a response before noise and offset."""
         pays = self.of(prompt).pays.items()
         return float(sum(amount for like, amount in pays if re.search(like, response)))
 
     def right(self, prompt: str, response: str) -> float:
-        """1 for a response that deserved it, whatever was paid; see `measure`."""
+        """1 for a correct response, whatever its reward; see `measure` of `train`."""
         return float(bool(re.search(self.of(prompt).right, response)))
 
     def reward(self, prompt: str, response: str) -> float:
-        """What is learned from: paid, plus noise and offset."""
+        """Reward of a response: `paid`, plus noise and offset."""
         noise = self.noise * self.dice.standard_normal() if self.noise else 0.0
         return self.paid(prompt, response) + self.offset + noise
 
@@ -184,7 +184,7 @@ class Words(Task):
 
 @dataclass
 class Place:
-    """Where each row stands in the tree: the policy's cache."""
+    """The state of each row in the tree: the policy's cache."""
 
     state: Tensor
 
@@ -196,27 +196,31 @@ class Place:
 class PrefixPolicy(nn.Module):
     """A table with a row of logits for each prefix 前缀表策略.
 
-    It reads a prompt and the words so far, like any policy of the package, and its
-    worth can be computed to the end (`worth`).
+    It maps a prompt and the words so far to logits, like any policy of the package, and
+    its value can be computed exactly (`worth`).
 
     Args:
-        task: whose tree it stands on.
+        task: gives the tree of prefixes.
         sharing: "nothing": each prefix of each prompt has a row of its own; "prompts":
             prompts share their rows; "last word": prefixes that end alike share a row,
             "everything": there is one row.
-        critic: None for no value head, else what its table is multiplied by: the
-            critic's learning rate, in units of the policy's.
+        critic: None for no value head, else the factor on its table: the critic's
+            learning rate, in units of the policy's.
 
     Raises:
         ValueError: an unknown way of sharing.
 
-    >>> policy = PrefixPolicy(WORDS["trap"])
+    >>> policy = PrefixPolicy(ENUMERABLE["trap"])
     >>> {name: round(x, 3) for name, x in policy.worth().items()}
     {'reward': 0.021, 'success': 0.004}
     """
 
     def __init__(
-        self, task: Words, *, sharing: str = "nothing", critic: float | None = None
+        self,
+        task: EnumerableTask,
+        *,
+        sharing: str = "nothing",
+        critic: float | None = None,
     ):
         super().__init__()
         if sharing not in SHARING:
@@ -231,11 +235,11 @@ class PrefixPolicy(nn.Module):
         step = torch.full((closed + 2, self.vocab_size), closed)
         step[closed + 1, len(task.words) :] = torch.arange(0, closed, size)
         own = torch.zeros(closed + 2, dtype=torch.long)  # the row that a state reads
-        told = torch.full((closed + 2,), True)  # where the policy has no say
+        told = torch.full((closed + 2,), True)  # where the environment writes
         start = torch.full((closed + 2, self.vocab_size), -math.inf)
         start[closed:, 0] = 0
         rows: dict[object, int] = {}
-        logits: list[list[float | None]] = []  # a word starts as where it is said first
+        logits: list[list[float | None]] = []  # by a word's first place
         for x in range(closed):
             s = x % size
             key = {"nothing": x, "prompts": s, "last word": prefixes[s][-1:]}.get(
@@ -268,7 +272,7 @@ class PrefixPolicy(nn.Module):
         return self.critic_scale is not None
 
     def cache(self, rows: int) -> Place:
-        """Rows that have read nothing yet."""
+        """Rows before the prompt."""
         return Place(torch.full((rows,), len(self.own) - 1))
 
     def forward(
@@ -288,11 +292,13 @@ class PrefixPolicy(nn.Module):
         states = torch.stack(states, 1)
         states = states if only is None else states[only]
         if not self.critic:
-            return self.read(states), None
-        return self.read(states), self.critic_scale * F.pad(self.values, (0, 2))[states]
+            return self.logits_of(states), None
+        return self.logits_of(states), self.critic_scale * F.pad(self.values, (0, 2))[
+            states
+        ]
 
-    def read(self, states: Tensor) -> Tensor:
-        """The logits of states; the world's words keep those they started with."""
+    def logits_of(self, states: Tensor) -> Tensor:
+        """The logits of states; the environment's words keep their initial ones."""
         start = self.start[states]
         logits = self.logits[self.own[states]].masked_fill(
             start == -math.inf, -math.inf
@@ -307,7 +313,7 @@ class PrefixPolicy(nn.Module):
         for q, text in enumerate(task.texts):
             states = torch.arange(len(prefixes)) + q * len(prefixes)
             heat = torch.where(self.told[states], 1.0, temperature)[:, None]
-            chance = (self.read(states).double() / heat).softmax(-1).tolist()
+            chance = (self.logits_of(states).double() / heat).softmax(-1).tolist()
             reach = {0: 1.0}
             for s, prefix in enumerate(prefixes):
                 for word, to, p in zip(task.words, child[s], chance[s], strict=False):
@@ -322,11 +328,11 @@ class PrefixPolicy(nn.Module):
         return {"reward": mean * reward + task.offset, "success": mean * success}
 
 
-WORDS = {
+ENUMERABLE = {
     task.name: task
     for task in (
         # Luck: the weather pays, the rest of the response is free.
-        Words(
+        EnumerableTask(
             name="luck",
             words="☀☁h$",
             max_response=10,
@@ -336,7 +342,7 @@ WORDS = {
             world_at=(0,),
         ),
         # Rare: an easy prompt, and one that needs a word of probability 0.02.
-        Words(
+        EnumerableTask(
             name="rare",
             words="sw7$",
             max_response=4,
@@ -347,14 +353,14 @@ WORDS = {
             start={"w": -3.0},
         ),
         # Trap: a guess is paid half at once, checking twice is paid in full.
-        Words(
+        EnumerableTask(
             name="trap",
             words="gc7$",
             max_response=4,
             asked=(Prompt(pays={r"^cc7\$": 1.0, r"g.*7\$": 0.5}, right=r"^cc7\$"),),
         ),
         # Hole: every "!" after a right answer pays a little more, up to four.
-        Words(
+        EnumerableTask(
             name="hole",
             words="97!$",
             max_response=5,
@@ -367,7 +373,7 @@ WORDS = {
             start={"!": -2.5, "^$": -2.0},
         ),
         # Pit: one response, far from the right one, is paid twice as much.
-        Words(
+        EnumerableTask(
             name="pit",
             words="97!$",
             max_response=4,
@@ -375,7 +381,7 @@ WORDS = {
             start={"!": -1.0, "^$": -2.0},
         ),
         # Partial: a third for each 7.
-        Words(
+        EnumerableTask(
             name="partial",
             words="ab7$",
             max_response=4,
@@ -387,14 +393,14 @@ WORDS = {
             ),
         ),
         # Fork: eight turns, and only the fourth decides.
-        Words(
+        EnumerableTask(
             name="fork",
             words="←→",
             max_response=8,
             asked=(Prompt(pays={"^.{3}→": 1.0}, right="^.{3}→"),),
         ),
-        # Pair: what one prompt wants is what the other must not overdo.
-        Words(
+        # Pair: the word that one prompt needs is wrong in excess for the other.
+        EnumerableTask(
             name="pair",
             words="ab",
             max_response=3,
@@ -404,8 +410,8 @@ WORDS = {
             ),
             start={"a": 1.5},
         ),
-        # Walk: two turns; the last word of each answers what the world said before.
-        Words(
+        # Walk: two turns; the last word of each replies to the environment's word.
+        EnumerableTask(
             name="walk",
             words="☀☁←→",
             max_response=6,

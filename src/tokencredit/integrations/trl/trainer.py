@@ -25,9 +25,9 @@ class RowTrainer(GRPOTrainer):
 
     Advantages are TRL's (`scale_rewards` of its configuration), except that an
     algorithm with credit per turn judges turns itself, by the `rewards` per token that
-    the `rollout_func` returns. Filter and length penalty of the algorithm stay behind;
-    `stays` says so in words. So do the other things TRL's method does: its entropy
-    mask, off-policy mask and log of the clip.
+    the `rollout_func` returns. The algorithm's filter and length penalty are not used;
+    `stays` lists what TRL decides. TRL's own entropy mask, off-policy mask and log of
+    the clip are not applied either.
 
     Raises:
         ValueError: an algorithm that TRL's loss cannot express (a critic, a KL in the
@@ -57,12 +57,12 @@ class RowTrainer(GRPOTrainer):
 
     def _generate_and_score_completions(self, inputs):
         output = super()._generate_and_score_completions(inputs)
-        if self.algorithm is not None and self.algorithm.credit == "turn":
+        if self.algorithm is not None and self.algorithm.credit_level == "turn":
             output["advantages"] = self._judge_turns(inputs, output)
         return output
 
     def _judge_turns(self, inputs, output) -> Tensor:
-        """Advantages [B, T] from what every turn earned; a group may span ranks."""
+        """Advantages [B, T] from the rewards per turn; a group may span ranks."""
         if "turn_rewards" not in inputs[0]:
             raise ValueError(
                 f"{self.algorithm.name}: credit per turn needs turn_rewards, which "
@@ -74,7 +74,7 @@ class RowTrainer(GRPOTrainer):
         for row, given in zip(rewards, inputs, strict=True):
             earned = torch.tensor(given["turn_rewards"])
             row[: len(earned)] = earned
-        ends = mask & ~F.pad(mask, (0, 1))[:, 1:]  # where a run of live tokens ends
+        ends = mask & ~F.pad(mask, (0, 1))[:, 1:]  # ends of live runs
         own = torch.stack([rewards, mask, ends], 2)
         own = self.accelerator.pad_across_processes(own, dim=1)
         rewards, mask, ends = self.accelerator.gather(own).unbind(2)
@@ -118,7 +118,7 @@ class RowTrainer(GRPOTrainer):
         )
 
     def _denominator(self, inputs):
-        """What the loss is divided by, for one micro-batch of an optimizer step."""
+        """Divisor of the loss for one micro-batch of an optimizer step."""
         steps = self.current_gradient_accumulation_steps
         counted = AGGREGATIONS[self.algorithm.aggregation].per_batch
         if counted == "sequences":
@@ -149,13 +149,13 @@ def refuse(algorithm: Algorithm):
 
 
 def stays(algorithm: Algorithm, args: GRPOConfig) -> list[str]:
-    """What stays TRL's when an algorithm trains in it, and what is the entry's own.
+    """Notes on an algorithm inside TRL: parts that TRL decides, parts of the entry.
 
     One line for each part of the algorithm that TRL decides.
     """
     name = algorithm.name
     lines = []
-    if algorithm.credit == "sequence":
+    if algorithm.credit_level == "sequence":
         own = named(algorithm.advantage) + ", whitened" * algorithm.whiten
         lines += [
             "advantage: reward minus its group's mean, scale_rewards "

@@ -1,3 +1,0 @@
-from tokencredit.engines.trl.command import main
-
-main()

@@ -1,0 +1,3 @@
+from tokencredit.integrations.trl.command import main
+
+main()
