@@ -896,6 +896,7 @@ def test_a_student_sees_points_chapter_and_versions(path, lang):
         (["import tokencredit as tc\nG = tc.x"], [], [], [""]),
         (["import tokencredit as tc\nG = tc.x"], ["G"], [], None),
         (["from tokencredit import a, b"], ["b"], [], ["from tokencredit import b"]),
+        (["from tokencredit import a, b"], ["a"], [], ["from tokencredit import a"]),
         (["from tokencredit import a"], ["a(1)"], ["a"], [""]),
         (["import tokencredit as tc", "G = tc.x\nk = 1"], [], [], ["", "k = 1"]),
         (["import tokencredit as tc\nG = tc.x\nH = G.y"], ["1"], [], [""]),
