@@ -230,7 +230,7 @@ def test_no_words_lie_over_others_or_leave_their_card_or_page(visit, figure, lan
     settings = list(dict.fromkeys(map(figure.setting, states)))
     page = visit(language)
     for width in (390, 700, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": 1600})
         assert page.evaluate(OVERLAPS, settings) == [], f"{width} px"
 
 

@@ -266,8 +266,8 @@ def test_the_head_of_a_chapter_says_what_it_asks_takes_and_needs(built, page):
     assert head.locator(".chapter-asks").inner_text() == "What is it worth?"
     facts = head.locator(".chapter-facts > li").all_inner_texts()
     facts = [re.sub(r"\s+", " ", fact) for fact in facts]
-    assert facts[:2] == ["main road 5 min", "everything 5 min"]
-    assert facts[3] == "needs: 0 Before"
+    assert "Main road 5 min Everything 5 min" in facts[0]
+    assert facts[-1] == "needs: 0 Before"
     stages = head.locator(".chapter-thread li")
     lit = [stages.nth(n).get_attribute("class") for n in range(stages.count())]
     assert lit == [None, None, None, "lit", None, None]

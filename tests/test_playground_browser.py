@@ -179,6 +179,8 @@ def test_every_algorithm_on_every_task_runs(opened):
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_no_axe_violation_and_nothing_wider_than_the_screen(opened, lang, theme, width):
     page = opened("#s=a-hole-in-the-reward", lang=lang, theme=theme, width=width)
+    book = "main { padding: 0 1rem } legend { width: 100% }"
+    page.add_style_tag(content=book)
     step(page)
     for _ in range(2):
         assert measure.axe(page) == []
@@ -458,55 +460,66 @@ def test_one_side_alone_is_not_told_as_two(opened, width):
     assert page.locator(".pg-python:visible").count() == 1
     head, control = (
         page.locator(f"#pg-stage-credit {css}").bounding_box()
-        for css in (".pg-heads", '[data-row="keep"] [data-of="A"] .pg-pick')
+        for css in (".pg-of", '[data-row="keep"] [data-of="A"] .pg-pick')
     )
-    assert control["width"] == pytest.approx(head["width"], abs=2)
+    right = head["x"] + head["width"]
+    assert control["x"] + control["width"] == pytest.approx(right, abs=2)
     page.click(".pg-back")
     assert page.is_visible('[data-icicle="B"]') and page.is_visible(
         "[data-bet] >> nth=0"
     )
 
 
-MOVES = [".pg-head", ".pg-differs", ".pg-thread", ".pg-play", ".pg-scrub", ".pg-body"]
+STAY = [".pg-head", ".pg-differs", ".pg-thread", ".pg-stories", ".pg-body", "canvas"]
+
+
+def places(page) -> list[list[float]]:
+    """Where on the page, not on the screen, its parts are."""
+    return page.eval_on_selector_all(
+        ", ".join(f"#playground {css}" for css in STAY),
+        """all => all.filter((e) => e.offsetWidth).map((e) => {
+          const { x, y, width, height } = e.getBoundingClientRect();
+          return [x, y + scrollY, width, height].map(Math.round);
+        })""",
+    )
+
+
+def edges(page, css: str) -> tuple[float, float]:
+    """Where on the screen something begins and ends."""
+    box = page.locator(css).bounding_box()
+    return box["y"], box["y"] + box["height"]
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
+def test_open_dials_lie_below_curves_and_maps_and_leave_every_part_in_its_place(
     opened, lang
 ):
     page = opened("#s=a-hole-in-the-reward", lang=lang)
-    places = [page.locator(css) for css in MOVES]
-    places += page.locator(".pg-thread span, canvas").all()
-    before = [place.bounding_box() for place in places]
+    before = places(page)
     page.click('[data-stage="weight"]')
-    assert [place.bounding_box() for place in places] == before
-    page.click(".pg-all")
-    assert [place.bounding_box() for place in places] == before
-    drawer, body = (page.locator(f".pg-{x}").bounding_box() for x in ("drawer", "body"))
-    assert drawer["x"] + drawer["width"] <= body["x"] and drawer["height"] < 844
-    assert not page.is_visible(".pg-stories ol >> nth=0")  # the dials' place
-    page.select_option(".pg-tales", "group-size")
-    assert page.inner_text(".pg-head h2") == (
-        "Group size" if lang == "en" else "一组多少条"
-    )
-    assert page.is_visible(".pg-drawer")
-    page.select_option(".pg-tales", "a-hole-in-the-reward")
+    assert places(page) == before
+    page.click(".pg-close")
+    page.evaluate("scrollTo(0, 0)")
+    page.click(".pg-thread .pg-all")
+    assert places(page) == before
+    bar, drawer = edges(page, ".pg-bar")[1], edges(page, ".pg-drawer")[0]
+    for css in (".pg-big canvas >> nth=0", ".pg-big canvas >> nth=1", *MAPS):
+        top, bottom = edges(page, css)
+        assert bar <= top and bottom <= drawer, css
     step(page)
-    maps = page.locator('[data-icicle="B"]').bounding_box()
-    assert maps["x"] + maps["width"] <= 1440 and maps["y"] < 844
     for canvas in page.locator(".pg-chart:not(.pg-silent) canvas").all():
         drawn = canvas.evaluate("e => e.width / devicePixelRatio")
         assert drawn == pytest.approx(canvas.bounding_box()["width"], abs=1)
     for fold in page.locator(".pg-fold summary").all():
         if fold.is_visible():
             fold.click()
-    for side in "AB":  # one grid, in every stage
-        places = page.eval_on_selector_all(
-            f'.pg-drawer :is(.pg-heads, .pg-dial) > [data-of="{side}"]',
+    for side in "AB":  # one grid, in two columns
+        left = page.eval_on_selector_all(
+            f'.pg-drawer .pg-dial > [data-of="{side}"]',
             "all => [...new Set(all.map((e) =>"
             " Math.round(e.getBoundingClientRect().x)))]",
         )
-        assert len(places) == 1, places
+        assert len(left) == 2, left
     tall = "all => Math.max(...all.map((e) => e.offsetHeight))"
     assert page.eval_on_selector_all(".pg-dial .pg-name", tall) < 60
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
@@ -515,6 +528,48 @@ def test_open_dials_stand_beside_the_curves_under_the_heads_of_their_sides(
     slider, filled = dial.locator("input").first, "e => e.style.getPropertyValue('--p')"
     turn(page, "entropy_coef", "A", 0)
     assert slider.evaluate(filled) == "0"
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 1280, 1024, 390])
+def test_the_sliders_among_the_dials_are_at_least_200_px_long(opened, lang, width):
+    page = opened("#s=a-hole-in-the-reward", lang=lang, width=width)
+    page.evaluate("document.querySelector('.pg-all').click()")
+    lengths = page.eval_on_selector_all(
+        ".pg-drawer input[type=range]",
+        "all => all.filter((e) => e.offsetParent).map((e) => e.offsetWidth)",
+    )
+    assert len(lengths) > 15 and min(lengths) >= 200
+
+
+TOLD_WHY = """() => {
+  const why = document.querySelector(".pg-reason").getBoundingClientRect();
+  const over = (box) => box.top < why.bottom && box.bottom > why.top
+    && box.left < why.right && box.right > why.left;
+  return [why.top >= 0 && why.bottom <= innerHeight, [...document.querySelectorAll(
+    ".pg-big canvas, .pg-bar, .pg-differs, .pg-verdict, .pg-meter, .pg-curve canvas")]
+    .filter((e) => e.offsetParent && over(e.getBoundingClientRect()))
+    .map((e) => e.className || e.parentNode.dataset.chart)];
+}"""
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_reason_lies_over_nothing_that_is_looked_at_and_moves_nothing(
+    opened, lang, width
+):
+    for story in ("zero-variance-groups", HOLES):  # the longest ones
+        page = opened(f"#s={story}", lang=lang, width=width)
+        page.select_option(".pg-speed select", "fast", force=True)
+        page.click(".pg-play")
+        page.wait_for_selector(".pg-why:enabled", timeout=60_000)
+        before, scrolled = places(page), page.evaluate("scrollY")
+        page.click(".pg-why")
+        assert page.is_visible(".pg-reason a")
+        assert places(page) == before and page.evaluate("scrollY") == scrolled
+        assert page.evaluate(TOLD_WHY) == [True, []]
+        page.keyboard.press("Escape")
+        assert not page.is_visible(".pg-reason")
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -1034,14 +1089,18 @@ def test_no_value_stands_on_a_curve(opened):
 @pytest.mark.parametrize("width", [1440, 390, 360])
 def test_what_is_used_most_stands_beside_play_in_one_row(opened, lang, width):
     page = opened(f"#s={HOLES}", lang=lang, width=width)
-    order = [".pg-play", ".pg-link", ".pg-picture", ".pg-why"]
-    order.append(".pg-step" if width > 600 else ".pg-more")
+    order = [".pg-play", ".pg-why", ".pg-step"]
+    order += [".pg-link", ".pg-picture"] if width > 600 else [".pg-more"]
     boxes = [page.locator(css).bounding_box() for css in order]
     middle = [box["y"] + box["height"] / 2 for box in boxes]
     assert max(middle) - min(middle) < 1
     assert [box["x"] for box in boxes] == sorted(box["x"] for box in boxes)
     assert boxes[-1]["x"] + boxes[-1]["width"] <= width
     assert page.locator(".pg-scrub").bounding_box()["width"] > 200
+    if width < 600:
+        page.click(".pg-more")
+    order = [".pg-play", ".pg-link", ".pg-picture"]
+    boxes = [page.locator(css).bounding_box() for css in order]
     does, link = page.inner_text(".pg-link"), page.locator(".pg-link")
     page.click(".pg-link")  # what is said then moves nothing
     page.wait_for_function(
@@ -1157,7 +1216,7 @@ def test_the_sheet_is_painted_from_the_keyboard(opened):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.dataset.cell"):
             break
-    keys = ["ArrowDown", "ArrowUp", "Enter", "ArrowRight", "ArrowRight", "2"]
+    keys = ["ArrowRight", "ArrowLeft", "Enter", "ArrowDown", "ArrowRight", "2"]
     for key in [*keys, "ArrowDown", "ArrowDown", "Space", "ArrowLeft", "0", "Enter"]:
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url.endswith("&paint=c1.cc72.cc0"))
@@ -1236,9 +1295,40 @@ def test_the_sheet_is_readable_and_fits_everywhere(opened, lang, theme, width):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
     assert page.eval_on_selector_all("[data-cell]", cut) == 0
-    if width == 390:
-        sizes = "all => Math.min(...all.map((e) => e.offsetHeight))"
-        assert page.eval_on_selector_all("[data-cell]", sizes) >= 24
+    sizes = "all => Math.min(...all.map((e) => e.offsetHeight))"
+    assert page.eval_on_selector_all("[data-cell]", sizes) >= 24
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_sheet_its_brushes_the_curves_and_the_map_are_on_one_screen(opened, lang):
+    """On a phone the sheet and its brushes; the book's bar takes what is missing."""
+    for level in (HOLES, FAR):
+        page = opened(f"#s={level}", lang=lang)
+        page.set_viewport_size({"width": 1440, "height": 810})
+        page.evaluate("document.querySelector('h1').remove()")
+        needed = [".pg-brushes", ".pg-strokes", ".pg-sheet", ".pg-play", ".pg-verdict"]
+        for css in (*needed, "[data-level] canvas", MAPS[0]):
+            top, bottom = edges(page, css)
+            assert 0 <= top and bottom <= 810, css
+        page = opened(f"#s={level}", lang=lang, width=390)
+        tall = edges(page, ".pg-sheet")[1] - edges(page, ".pg-brushes")[0]
+        assert tall < edges(page, ".pg-bar")[0] - 52
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_whatever_is_pressed_is_44_px_high(opened, lang):
+    for story in ("a-hole-in-the-reward", HOLES):
+        page = opened(f"#s={story}", lang=lang, width=390)
+        page.evaluate("document.querySelector('.pg-all').click()")
+        page.click(".pg-more")
+        step(page)
+        small = page.eval_on_selector_all(
+            "#playground :is(button, select, input, summary)",
+            """all => all.filter((e) => e.checkVisibility()).map((e) =>
+              [(e.closest("label") ?? e).offsetHeight, e.className, e.outerHTML])
+              .filter(([high]) => high < 44)""",
+        )
+        assert small == []
 
 
 def test_the_brush_begins_with_what_the_level_needs_and_play_stays_in_view(opened):
@@ -1256,7 +1346,7 @@ def test_the_brush_begins_with_what_the_level_needs_and_play_stays_in_view(opene
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
     page = opened("#s=length-from-nowhere", lang=lang, width=390)
-    assert page.is_visible(".pg-link") and not page.is_visible(".pg-step")
+    assert page.is_visible(".pg-step") and not page.is_visible(".pg-link")
     page.click('[data-bet="B"]')
     assert page.evaluate("scrollY") == 0
     page.click(".pg-play")
@@ -1266,7 +1356,7 @@ def test_on_a_phone_play_brings_the_first_curve_into_view(opened, lang):
     )
     assert 0 < curve["y"] and curve["y"] + curve["height"] <= bar["y"]
     page.click(".pg-more")
-    assert page.is_visible(".pg-step") and page.is_visible(".pg-speed")
+    assert page.is_visible(".pg-link") and page.is_visible(".pg-speed")
 
 
 def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):

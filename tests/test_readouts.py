@@ -1192,14 +1192,14 @@ READOUTS = [
         "of them not sampled 23",
         "sampled / trained 12 / 35",
     ),
-    # .68·.9 < .8 and A < 0: PPO is shut; measured from π_old it is .9
+    # .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1 (cell of 12)
     (
         "two_factors",
         {},
         "push of PPO 0.00 no push",
-        "push, decoupled −0.61 still pushed",
+        "push, decoupled −0.68 still pushed",
         "corrects: w 0.68",
-        "product ρ 0.61",
+        "product ρ 0.68",
     ),
     # 3·1.1 > 1.2, but 1.1 < 1.2
     (

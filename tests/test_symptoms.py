@@ -12,6 +12,7 @@ from docutils import nodes
 
 from tokenbook.lab import responses, where
 from tokenbook.lab.phenomena import PHENOMENA
+from tokenbook.languages import minutes, pages
 from tokenbook.languages.data import load
 from tokenbook.languages.pages import headings, pieces, slug
 from tokenbook.site.search.index import ASKED, QUESTION, asked, asked_as, parted
@@ -181,7 +182,14 @@ def test_every_rule_of_the_log_reader_is_a_symptom_or_a_line_of_this_page():
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_other_words_for_a_symptom_are_of_a_section_of_the_page(lang):
-    assert set(load(ASKED)) <= set(log_keys.titles("en"))
+    symptoms, sections = set(), {}
+    for anchor in load(ASKED):
+        page, _, inside = anchor.rpartition("#")
+        (sections.setdefault(page, set()) if page else symptoms).add(inside)
+    assert symptoms <= set(log_keys.titles("en"))
+    for page, named in sections.items():
+        notebook = pages.read_notebook(ROOT / "chapters" / f"{page}.ipynb")
+        assert named <= {section.anchor for section in minutes.sections(notebook)}
     said = asked_as(lang)
     assert "grad_fn" in said["rewards-differ-and-the-gradient-is-0"]
     for anchor, both in load(ASKED).items():

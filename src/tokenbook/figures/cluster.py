@@ -80,6 +80,13 @@ def gapped(cells, gap):
     return [*cells[:FIRST], gap, *cells[FIRST:]]
 
 
+def written(p):
+    """A probability as a cell has room for it."""
+    if p < 0.005:
+        return f"{p:.0e}".replace("e-0", "e−")
+    return number(p).replace("0.", ".", p < 0.995)
+
+
 def chances(probs, known, hot, far):
     """A cell per probability: amber if it is handed over now, grey before it is known.
 
@@ -88,7 +95,7 @@ def chances(probs, known, hot, far):
     gap = chip("", trained=False, look="plain")
     cells = [
         chip(
-            number(p).replace("0.", ".", p < 0.995) if known else "·",
+            written(p) if known else "·",
             push=p if known else 0,
             trained=far and k == WORST,
             look="plain" * known + " sel" * hot,

@@ -192,8 +192,8 @@ FIGURE = Figure(
     presets=[
         Preset(("只看 ✓，8 次之后", "✓ only, after 8"), run=0, moment=8),
         Preset(("训练之前", "before training"), run=0, moment=0),
-        Preset(("KL 0.04，16 次", "KL 0.04, after 16"), run=1, moment=16),
-        Preset(("KL 0.2，16 次", "KL 0.2, after 16"), run=2, moment=16),
+        Preset(("β 0.04，16 次", "β 0.04, after 16"), run=1, moment=16),
+        Preset(("β 0.2，16 次", "β 0.2, after 16"), run=2, moment=16),
         Preset(("判分程序，16 次", "verifier, after 16"), run=3, moment=16),
     ],
     wide=True,

@@ -5,17 +5,13 @@ from tokenbook.explorer import (
     Figure,
     Plot,
     Preset,
-    caption,
-    card,
     legend,
-    line,
     number,
     scene,
     tile,
 )
 from tokenbook.lab.token_values import (
     MONTE_CARLO,
-    PROMPT,
     RESPONSES,
     score,
     stored,
@@ -69,22 +65,11 @@ def draw(L, answer, after, seed):
             plot.text(
                 at + 0.45, high + 0.07, words, "up strong", align="right", show=tall
             )
-        else:  # above its bar: below it are the words
-            plot.text(
-                at - 0.45, low + 0.07, words, "down strong", align="left", show=tall
-            )
+        else:  # above its bar: below it are the words; and above the line at 1
+            top = low + 0.07 if low < 0.9 else 1.09
+            plot.text(at - 0.45, top, words, "down strong", align="left", show=tall)
         word = response[at] if there else ""
         plot.text(at, -0.15, word, "strong" if tall else "quiet", show=there)
-    cards = [
-        card(
-            text,
-            pick=("answer", k),
-            pressed=k == answer,
-            mark="1" if score(text) else "0",
-            look="up" if score(text) else "down",
-        )
-        for k, text in enumerate(RESPONSES)
-    ]
     best, worst = (changes.index(f(changes)) for f in (max, min))
 
     def turning(label, t, look):
@@ -95,13 +80,6 @@ def draw(L, answer, after, seed):
         )
 
     return scene(
-        caption(
-            L(
-                f"提示 {PROMPT} 的五条回答，点一条来看。",
-                f"Five responses to the prompt {PROMPT} Click one.",
-            )
-        ),
-        line(*cards),
         plot,
         legend(
             ("up", L("写完它，预期上升", "the expectation rises")),
@@ -153,6 +131,7 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(("试了两次，答对", "two tries, correct"), answer=0, after=0, seed=0),
+        Preset(("一次答对", "first try correct"), answer=1, after=0),
         Preset(("写错一位得数", "one wrong digit"), answer=3, after=0),
         Preset(("算对了却打 ✗", "correct, marked ✗"), answer=4, after=0),
         Preset(("放弃：热启动", "giving up: warm start"), answer=2, after=0),

@@ -13,6 +13,7 @@ from tokenbook.explorer import (
     legend,
     number,
     scene,
+    side,
     stack,
     tile,
 )
@@ -72,11 +73,11 @@ def draw(L, centre, width, sampler):
     shares = Plot(
         x=(-0.5, 40.5),
         y=(-0.06, top),
-        x_name=L("同样的 0 到 40", "the same 0 to 40"),
+        x_name=L("同样的写法，0 到 40", "the same outputs, 0 to 40"),
         y_name=L("各处的贡献", "share of the KL"),
         x_ticks=[0, 10, 20, 30, 40],
         y_ticks={0: "0", 0.25: "0.25", 0.5: "0.50"},
-        height=130,
+        height=170,
     )
     shares.rule(y=0)
     for place, part in enumerate(parts(centre, width, sampler)):
@@ -86,11 +87,6 @@ def draw(L, centre, width, sampler):
     forward = divergence(centre, width, REFERENCE)
     return scene(
         stack(
-            chances,
-            legend(
-                ("old pale", L("参考：两座峰", "reference: two humps")),
-                ("ink line", L("策略：只能是一座", "policy: one hump only")),
-            ),
             caption(
                 L(
                     "由策略来采样：只有策略会写的地方才计入（反向 KL）",
@@ -102,7 +98,11 @@ def draw(L, centre, width, sampler):
                     "The reference samples: all it writes counts (forward\u00a0KL)",
                 )
             ),
-            shares,
+            side(chances, shares),
+            legend(
+                ("old pale", L("参考：两座峰", "reference: two humps")),
+                ("ink line", L("策略：只能是一座", "policy: one hump only")),
+            ),
         ),
         tiles=[
             tile(
@@ -141,10 +141,10 @@ FIGURE = Figure(
         "the forward KL over the reference's",
     ),
     alt=(
-        "上图：灰色的参考有左右两座峰，策略是一座可以移动、可以变宽的峰。"
-        "下图：每一处对 KL 的贡献，随谁来采样而变。",
-        "Above: a grey reference with two humps, and a policy of one hump that can be "
-        "moved and widened. Below: what each place adds to the KL, which depends on "
+        "左图：灰色的参考有左右两座峰，策略是一座可以移动、可以变宽的峰。"
+        "右图：每一处对 KL 的贡献，随谁来采样而变。",
+        "Left: a grey reference with two humps, and a policy of one hump that can be "
+        "moved and widened. Right: what each place adds to the KL, which depends on "
         "who draws the samples.",
     ),
     presets=[

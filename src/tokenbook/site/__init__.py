@@ -21,6 +21,7 @@ STEPS = (  # what listens to the same event, or changes the same page, does so i
     "site.pages.road",
     "site.theme.trim",
     "site.chapter.plots",
+    "site.chapter.printed",
     "site.glossary.page",
     "site.interview.page",
     "site.pages.wild",

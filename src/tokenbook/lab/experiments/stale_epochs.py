@@ -9,7 +9,7 @@ from tokenbook.lab.experiments._signs import COLUMNS, learn
 from tokenbook.lab.experiments.stale_sampler import DIALS, ROWS
 
 DIALS = DIALS | {"epochs": 4, "refresh": 8}
-LOSSES = ("PPO", "no clip", "decoupled", "GSPO")
+LOSSES = ("PPO", "no clip", "decoupled", "GSPO", "wide")
 
 
 def run(variant, seed, quick, checkpoint):
@@ -41,12 +41,23 @@ EXPERIMENT = Experiment(
             and (end(rows, "decoupled") > end(rows, "no clip") - 0.02).all()
         ),
         "and GSPO above all of them in every seed": lambda rows: all(
-            (end(rows, "GSPO") > end(rows, loss)).all() for loss in LOSSES[:3]
+            (end(rows, "GSPO") > end(rows, loss)).all()
+            for loss in LOSSES
+            if loss != "GSPO"
+        ),
+        "the fixed wide range ends 0.05 above PPO's clip and no clip in every seed": (
+            lambda rows: all(
+                (end(rows, "wide") > end(rows, loss) + 0.05).all()
+                for loss in ("PPO", "no clip")
+            )
+        ),
+        "and neither it nor decoupled leads in every seed": lambda rows: (
+            (end(rows, "wide") > end(rows, "decoupled")).sum() in range(1, 5)
         ),
     },
     message={
-        "zh": "一批更新很多步时，从训练前的策略量起的裁剪胜过不裁剪。",
-        "en": "With many updates on a batch, a limit from the policy before it pays.",
+        "zh": "一批更新很多步时要有限制：从训练前的策略量起，或者放宽。",
+        "en": "Many updates on a batch need a limit, measured afresh or wide.",
     },
     shows=(("success", "distinct"),),
 )

@@ -34,14 +34,12 @@ COMMA, SEMICOLON = {"zh": "、", "en": ", "}, {"zh": "；", "en": "; "}
 ARROWS = ("all", *[*STAGES][1:])
 PIECE = re.compile(r"(\S.*?(?:[：，；？]|[:,;?](?= )|$))( ?)")  # and the space after it
 WORDS = {
-    "road": "必读 <b>{} 分钟</b> | main road <b>{} min</b>",
-    "everything": "全读 {} 分钟 | everything {} min",
+    "road": "必读 {} 分钟 | Main road {} min",
+    "everything": "全读 {} 分钟 | Everything {} min",
     "exercises": "{} 道练习 {} 分钟 | {} exercises {} min",
     "needs": "需要：{} | needs: {}",
     "helps": "有帮助：{} | helps: {}",
     "depth": "读多少 | How much to read",
-    "road only": "必读 | Main road",
-    "all of it": "全读 | Everything",
     "thread": "全书主线，亮着的是本章 | the thread; this chapter is lit",
     "map": "全书一条线，每一章改一支箭头 | One thread; each chapter changes one arrow",
     "whole": "走完整条线 | the whole thread",
@@ -125,18 +123,21 @@ def in_pieces(title: nodes.title) -> None:
             title += [part, nodes.Text(space)]
 
 
-def switch(lang: str) -> str:
-    """Return the choice between the main road and everything; the script shows it."""
+def switch(road: int, everything: int, lang: str) -> str:
+    """Return the choice between the main road and everything, of so many minutes.
+
+    The script enables it; without one it says the minutes.
+    """
     labels = "".join(
         f'<label><input type="radio" name="depth" value="{value}"{first}>'
-        f"<span>{words(name, lang)}</span></label>"
-        for value, name, first in (
-            ("road", "road only", " checked"),
-            ("all", "all of it", ""),
+        f"<span>{words(name, lang, lasting)}</span></label>"
+        for value, name, lasting, first in (
+            ("road", "road", road, " checked"),
+            ("all", "everything", everything, ""),
         )
     )
     legend = f"<legend>{words('depth', lang)}</legend>"
-    return f'<div class="depth" hidden><fieldset>{legend}{labels}</fieldset></div>'
+    return f'<fieldset class="depth" disabled>{legend}{labels}</fieldset>'
 
 
 def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
@@ -150,9 +151,7 @@ def head(row: dict, notebook: dict, linked: Callable, lang: str) -> str:
     """
     found = minutes.sections(notebook)
     count = minutes.exercises(found)
-    facts = [words("road", lang, minutes.road(found))]
-    facts.append(words("everything", lang, minutes.rounded(found)))
-    facts.append(switch(lang))
+    facts = [switch(minutes.road(found), minutes.rounded(found), lang)]
     if count:
         says = words("exercises", lang, count, count * minutes.EXERCISE)
         facts.append(f'<a href="#exercises">{says}</a>')

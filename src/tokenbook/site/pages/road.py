@@ -8,6 +8,7 @@ and figures are numbered through the folds, as chapter 1 says.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from tokenbook.languages import marks, minutes, pages, pick
 from tokenbook.site import LAST
 
 log = logging.getLogger(__name__)
+TWO_LINES = 56  # letters of the contents
+PART = re.compile(r"(?P<name>[^:;]+)[:;] (?P<rest>.+)")
 WORDS = {
     "side": "选读 | side road",
     "minutes": "{} 分钟 | {} min",
@@ -128,6 +131,19 @@ def depart_line(writer, node: side_line) -> None:
     writer.body.append('</summary><section class="side-body">\n')
 
 
+def short(title: str) -> str:
+    """Return a title as the contents have room for it: two lines.
+
+    >>> short("Appendix: raise the precision first, then take the log-softmax")
+    'raise the precision first, then take the log-softmax'
+    >>> short("Decoupled PPO: correcting and limiting with two old policies")
+    'Decoupled PPO'
+    """
+    if len(title) <= TWO_LINES or not (cut := PART.match(title)):
+        return title
+    return cut["rest"] if cut["name"] == "Appendix" else cut["name"]
+
+
 def mark_contents(
     app: Sphinx, page: str, template: str, context: dict, doctree
 ) -> None:
@@ -147,6 +163,9 @@ def mark_contents(
         for deeper in listed.select(".section-nav .section-nav"):
             deeper.decompose()
         for link in listed.select("a.nav-link") if known else ():
+            title = link.get_text()
+            if (said := short(title)) != title:
+                link.string, link["title"] = said, title
             one = known.get(link["href"].removeprefix("#"))
             if one is None:
                 continue  # a heading lacks its partner: `editions` says so

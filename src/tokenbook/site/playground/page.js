@@ -110,9 +110,8 @@ function sync() {
 function chart(figure) {
   const name = figure.dataset.chart, canvas = figure.querySelector("canvas"), why = quiet(name);
   const note = figure.querySelector(".pg-quiet");
-  const text = why ? word("quiet", why) : "";
   note.hidden = !why;
-  if (note.textContent !== text) note.textContent = text; // a change costs a layout
+  write(note, why ? word("quiet", why) : "");
   figure.classList.toggle("pg-silent", Boolean(why));
   if (why) return;
   plot(name, canvas);
@@ -501,9 +500,7 @@ function open(stages, wanted) {
   const all = $$(".pg-stage").every((box) => !box.hidden);
   for (const button of $$(".pg-all")) button.setAttribute("aria-expanded", all);
   draw(); // the curves may have less room beside the dials
-  // Dials that lie over the page leave in view what they turn.
-  if (wanted && shut && getComputedStyle($(".pg-drawer")).position === "fixed")
-    watchRun("start");
+  if (wanted && shut) watchRun("start"); // what they turn stays in view
 }
 
 function closeDials() {
@@ -532,7 +529,7 @@ function pointed({ target, offsetX: x, offsetY: y }) {
 
 function pressed(event) {
   const cell = event.target.closest("[data-cell]"), pay = Number(event.key);
-  if (event.key === "Escape" && !$(".pg-drawer").hidden) closeDials();
+  if (event.key === "Escape") $(".pg-drawer").hidden ? reason(false) : closeDials();
   if (!cell) return;
   if (event.key.trim() && BRUSHES.includes(pay)) {
     brush = pay;

@@ -205,8 +205,9 @@ def page_html(lang: str, chapters: str) -> str:
     css = "\n".join(
         (FOLDER / f"{name}.css").read_text("utf-8") for name in ("contract", "page")
     )
+    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css))
     return (
-        f'<style>{lean(css)}</style>\n<div id="playground" class="pg">'
+        f'<style>{css}</style>\n<div id="playground" class="pg">'
         f"<noscript>{without}</noscript></div>\n"
         f'<script>\n(() => {{\n"use strict";\nconst DATA = {data};\n'
         f"{lean(script(*SCRIPTS))}\n}})();\n</script>"

@@ -23,21 +23,25 @@ const satisfiedBox = () => `<section class="pg-satisfied">
 // What a beginning is called, and every response that has it.
 const calling = (at) => [...at].map((letter) => word("say", letter)).join(" ");
 
+// A block for each first word: it stands on top, under it what follows, from left to right.
 function spreadSheet() {
   const { child, prefixes, words, V, T } = paper, cells = [];
-  let row = 1;
+  let row = 1, block = -T; // with a column that stays free
   const walk = (s) => {
     for (let a = 0; a < V; a++) {
-      const k = s * V + a, next = child[k], at = prefixes[s] + words[a], top = row;
+      const k = s * V + a, next = child[k], at = prefixes[s] + words[a], first = !s;
       if (next === NO_WORD) continue;
-      const cell = { at, leaf: next === CLOSED };
+      if (first) [row, block] = [1, block + T];
+      const cell = { at, leaf: next === CLOSED }, top = row, left = block + at.length - !first;
       cells.push(cell);
-      if (cell.leaf) row++;
-      else walk(next);
-      cell.place = `grid-area:${top}/${at.length}/${row}/${cell.leaf ? T + 1 : at.length + 1}`;
+      if (first || cell.leaf) row++;
+      if (!cell.leaf) walk(next);
+      cell.place = `grid-area:${top}/${left}/${first ? 2 : row}/${first || cell.leaf ? block + T : left + 1}`;
     }
   };
   walk(0);
+  const columns = `${"2fr ".repeat(T - 2)}3fr`;
+  $(".pg-sheet").style.gridTemplateColumns = `repeat(${V - 1}, ${columns} .4rem) ${columns}`;
   $(".pg-sheet").innerHTML = each(cells, ({ at, leaf, place }) => `<button data-cell="${at}"
     class="${leaf ? "pg-leaf" : ""}" style="${place}" tabindex="-1"><span>${
     word("say", at.at(-1))}</span>${leaf ? "<i></i><b></b>" : ""}</button>`);
@@ -106,17 +110,22 @@ function repaint(strokes) {
   if (here) ($("[data-stroke]") ?? $(".pg-sheet [tabindex='0']")).focus();
 }
 
-// From cell to cell: up and down in a column, right to what follows, left to what it begins with.
+// From cell to cell: to the nearest that lies that way in the same row or column.
 function walked(cell, key) {
-  const { cell: at } = cell.dataset, cells = $$("[data-cell]");
-  const column = cells.filter((one) => one.dataset.cell.length === at.length);
-  const beside = (by) => column[column.indexOf(cell) + by];
-  const next = {
-    ArrowUp: () => beside(-1), ArrowDown: () => beside(1),
-    ArrowRight: () => cells[cells.indexOf(cell) + 1],
-    ArrowLeft: () => cells.find((one) => one.dataset.cell === at.slice(0, -1)),
-  }[key]?.();
-  if (!next || (key === "ArrowRight" && cell.matches(".pg-leaf"))) return false;
+  const side = { ArrowUp: "top", ArrowDown: "bottom", ArrowLeft: "left", ArrowRight: "right" }[key];
+  const from = cell.getBoundingClientRect(), cells = $$("[data-cell]");
+  const gaps = cells.map((one) => {
+    const to = one.getBoundingClientRect();
+    const column = to.left < from.right && to.right > from.left;
+    const row = to.top < from.bottom && to.bottom > from.top;
+    const gap = {
+      top: column && from.top - to.bottom, bottom: column && to.top - from.bottom,
+      left: row && from.left - to.right, right: row && to.left - from.right,
+    }[side];
+    return gap > 0 ? gap : Infinity;
+  });
+  const least = Math.min(...gaps), next = cells[gaps.indexOf(least)];
+  if (least === Infinity) return false;
   cell.tabIndex = -1;
   next.tabIndex = 0;
   next.focus();
@@ -151,7 +160,7 @@ function judge() {
   box.textContent = ui(`ends_${how}`).replace("{n}", n);
   const next = LEVELS[LEVELS.indexOf(levelNow()) + 1];
   if (how === "survives" && next)
-    box.insertAdjacentHTML("beforeend", ` <button class="pg-link" data-story="${next.id}">${ui("next_level")}</button>`);
+    box.insertAdjacentHTML("beforeend", ` <button data-story="${next.id}">${ui("next_level")}</button>`);
 }
 
 function levelChart(canvas = $("[data-level] canvas")) {

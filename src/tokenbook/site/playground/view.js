@@ -22,6 +22,9 @@ function dialName(name) {
   const { of, dial } = DIALS[name];
   return `${word("dial", of)}: ${dial}`;
 }
+const write = (element, text) => { // a change costs a layout
+  if (element.textContent !== text) element.textContent = text;
+};
 const gap = /^zh/.test(document.documentElement.lang) ? "" : " "; // between sentences
 const valueName = (value) =>
   WORDS.choice[value] ?? (typeof value === "number" ? String(+value.toPrecision(4)) : value);
@@ -50,7 +53,7 @@ function dialRow(name) {
   return `<div class="pg-dial" data-row="${name}">
     <span class="pg-name">${dialName(name)}</span>
     <button class="pg-even" data-even="${name}" aria-label="${even}" title="${even}">=</button>
-    ${each(BOTH, (side) => setOf(name, side))}<small class="pg-idle"></small></div>`;
+    ${each(BOTH, (side) => setOf(name, side, `<b>${side}</b>`))}<small class="pg-idle"></small></div>`;
 }
 
 function stageBox(stage) {
@@ -58,13 +61,11 @@ function stageBox(stage) {
     <label class="pg-name" for="pg-task">${word("dial", "task")}</label>
     <span class="pg-set pg-wide"><select id="pg-task">${
       each(Object.keys(DATA.tasks), (name) => option(name, word("task", name)))}</select></span>
-    </div><label class="pg-two"><input type="checkbox"> ${ui("two")}</label>${dialRow("algorithm")}`;
-  const heads = `<div class="pg-dial pg-heads" aria-hidden="true"><b>${word("stage", stage)}</b>${
-    each(BOTH, (side) => `<span data-of="${side}">${legend(side)}</span>`)}</div>`;
+    </div>${dialRow("algorithm")}`;
   const own = Object.keys(DIALS).filter((name) => DIALS[name].stage === stage);
   return `<div class="pg-stage" id="pg-stage-${stage}" role="group"
     aria-label="${word("stage", stage)}" hidden>
-    ${heads}${stage === "prompt" ? task : ""}${each(own, dialRow)}
+    <b class="pg-of" aria-hidden="true">${word("stage", stage)}</b>${stage === "prompt" ? task : ""}${each(own, dialRow)}
     <details class="pg-fold"><summary></summary></details></div>`;
 }
 
@@ -104,8 +105,9 @@ function build() {
 <div class="pg-main">
   <p class="pg-note" role="status" hidden></p>
   <div class="pg-head">
-    <div><h2></h2><p class="pg-given"></p><div class="pg-bet"></div><p class="pg-watch" aria-live="polite"></p></div>
-    <div class="pg-differs"></div>
+    <div><h2></h2><p class="pg-given"></p><div class="pg-bet"></div><p class="pg-watch" aria-live="polite"></p>
+      <p class="pg-reason" id="pg-reason" hidden></p></div>
+    <div class="pg-differs"><div></div><label class="pg-two"><input type="checkbox"> ${ui("two")}</label></div>
   </div>
   <div class="pg-thread">
     <ol>${each(STAGES, stageButton)}</ol>
@@ -115,16 +117,15 @@ function build() {
     <button class="pg-play"></button>
     <input type="range" class="pg-scrub" min="0" value="0" aria-label="${ui("scrub")}">
     <span class="pg-count"><b></b></span>
-    <button class="pg-link">${ui("copy_link")}</button>
-    <button class="pg-picture">${ui("copy_picture")}</button>
     <button class="pg-why" aria-expanded="false" aria-controls="pg-reason">${ui("why")}</button>
-    <button class="pg-more" aria-expanded="false" aria-label="${ui("controls")}">…</button>
     <button class="pg-step">${ui("step")}</button>
+    <button class="pg-more" aria-expanded="false" aria-label="${ui("controls")}">…</button>
     <button class="pg-reset">${ui("reset")}</button>
     <label class="pg-speed"><span>${ui("speed")}</span>
       <select aria-label="${ui("speed")}">${each(Object.keys(SPEEDS), (name) => option(name, ui(name)))}</select></label>
+    <button class="pg-link">${ui("copy_link")}</button>
+    <button class="pg-picture">${ui("copy_picture")}</button>
   </div>
-  <p class="pg-reason" id="pg-reason" hidden></p>
   <div class="pg-body">
     <div>
       ${sheetBox()}
@@ -150,7 +151,8 @@ function build() {
   </div>
 </div>
 <div class="pg-drawer" hidden>
-  <button class="pg-close" aria-label="${ui("close")}">×</button>${each(STAGES, stageBox)}
+  <button class="pg-close" aria-label="${ui("close")}">×</button>
+  <div>${each([0, 3], (n) => `<div>${each(STAGES.slice(n, n + 3), stageBox)}</div>`)}</div>
 </div>`;
 }
 
@@ -217,12 +219,8 @@ function steps(name, side) {
 
 function showStory() {
   const story = storyNow();
-  for (const button of $$("ol [data-story]")) {
-    const here = button.dataset.story === story.id;
-    button.setAttribute("aria-current", here);
-    const strip = button.closest("ol");
-    if (here) strip.scrollLeft = button.offsetLeft - strip.offsetLeft - 40;
-  }
+  for (const button of $$("ol [data-story]"))
+    button.setAttribute("aria-current", button.dataset.story === story.id);
   $(".pg-tales").value = story.id; // the list, where there is no room for it
   const own = !story.level && (!state.two || isTurned(state, story, ROWS));
   root.classList.toggle("pg-own", own);
@@ -248,15 +246,17 @@ function showStory() {
 function showDials() {
   const { A, B } = state.set, differ = differing();
   const few = differ[0] === "algorithm" ? ["algorithm"] : differ.slice(0, 2); // it brings others along
-  const box = $(".pg-differs"), more = differ.length - few.length, list = few.join() + more;
+  const box = $(".pg-differs > div"), more = differ.length - few.length;
+  const list = [state.two, more, ...few].join();
   if (box.dataset.list !== list) {
     box.dataset.list = list;
     const row = (name) => `<div class="pg-diff"><span class="pg-name">${dialName(name)}</span>
       ${each(BOTH, (side) => setOf(name, side, `${legend(side)} `))}</div>`;
-    box.innerHTML = `<p class="pg-do">${ui(few.length ? "differs" : "same")}</p>${each(few, row)}${
-      more ? `<button class="pg-all">${filled("more", { n: more })}</button>` : ""}`;
+    const head = few.length ? "differs" : state.two ? "same" : "turn";
+    const text = few.length ? more && filled("more", { n: more }) : ui("all_dials");
+    box.innerHTML = `<p class="pg-do">${ui(head)}</p>${each(few, row)}${
+      text ? `<button class="pg-all">${text}</button>` : ""}`;
   }
-  box.hidden = !state.two;
   for (const control of $$("[data-dial]")) showValue(control);
   for (const row of $$("[data-row]")) {
     const name = row.dataset.row;
@@ -267,7 +267,7 @@ function showDials() {
     const stage = button.dataset.stage, own = differ.filter((name) =>
       (name === "algorithm" ? "prompt" : DIALS[name].stage) === stage);
     button.classList.toggle("pg-lit", own.length > 0);
-    button.querySelector("span").textContent = own.length ? dialName(own[0]) : summary(stage);
+    write(button.querySelector("span"), own.length ? dialName(own[0]) : summary(stage));
   }
   $("#pg-task").value = state.task;
   $(".pg-axis select").value = state.axis;
@@ -279,7 +279,7 @@ function showValue(control) {
   const { dial: name, side } = control.dataset, value = state.set[side][name];
   if (control.type !== "range") {
     control.value = String(value);
-    control.previousElementSibling.textContent = valueName(value);
+    write(control.previousElementSibling, valueName(value));
     return;
   }
   const values = steps(name, side);
@@ -287,7 +287,7 @@ function showValue(control) {
   control.value = values.indexOf(value);
   control.style.setProperty("--p", control.value / Math.max(1, control.max));
   control.setAttribute("aria-valuetext", valueName(value));
-  control.nextElementSibling.textContent = valueName(value);
+  write(control.nextElementSibling, valueName(value));
 }
 
 // Why a dial says nothing, by side where they differ, and whether it does on neither.
@@ -310,7 +310,7 @@ function foldIdle(stage) {
     const row = box.querySelector(`[data-row="${name}"]`), { text, dim } = reasonOf(name);
     row.classList.toggle("pg-dim", dim);
     const group = dim ? groups.get(text) ?? groups.set(text, []).get(text) : said;
-    row.querySelector(".pg-idle").textContent = dim && group.length ? "" : text;
+    write(row.querySelector(".pg-idle"), dim && group.length ? "" : text);
     group.push(row);
   }
   const folded = [...groups.values()].flat();
@@ -322,7 +322,7 @@ function foldIdle(stage) {
   place(folded, fold, null);
   place(said, box, fold);
   fold.hidden = !folded.length;
-  fold.querySelector("summary").textContent = filled("idle_dials", { n: folded.length });
+  write(fold.querySelector("summary"), filled("idle_dials", { n: folded.length }));
 }
 
 // A stage of side A in a few signs.

@@ -74,8 +74,8 @@
     sections: sections.map(([anchor, level, title, text, bold, side]) => ({
       anchor, level, title, text, side, terms: bold.split("\n"),
       low: [title, text, bold].map(lower),
-      // What else a symptom is called, and the errors that come with it: not shown.
-      asked: lower((/symptoms$/.test(page) && WORDS.asked[anchor]) || ""),
+      // What else a symptom is called, and the errors that come with it, or a section: not shown.
+      asked: lower(WORDS.asked[/symptoms$/.test(page) ? anchor : `${page.slice(9)}#${anchor}`] || ""),
     })),
   }));
 

@@ -163,7 +163,7 @@
       });
     const [choice] = all(".depth");
     if (!choice) return;
-    choice.hidden = false;
+    choice.disabled = false;
     for (const input of all("input", choice)) {
       input.checked = input.value === depth();
       input.addEventListener("change", () => { // what the reader sees stays where it is

@@ -31,7 +31,7 @@ WORDS = {
     "fold": "每个字段、取值和出处 | Every field, its value and its source",
     "rest": "同上一代的 {n} 个字段 | The {n} fields that are as in its parent",
     "field": "字段 | Field",
-    "matrix": "一张表：改了哪些字段 | One matrix: which fields change",
+    "matrix": "每个算法改了哪些字段 | Which fields each algorithm changes",
     "new": "和上一代不同 | not as its parent",
     "set": "同上一代 | as its parent",
     "none": "同上一代，不用 | as its parent, off",
@@ -121,6 +121,16 @@ def matrix(names: dict, lang: str) -> str:
     )
 
 
+def listed() -> str:
+    """Return the matrix as a list for a narrow window: what each algorithm changes."""
+    lines = [
+        f'<li><a href="#{ANCHORS[row.name]}">{escape(row.name)}</a> '
+        + ", ".join(f"<code>{name}</code>" for name in changes(row))
+        for row in ALGORITHMS.values()
+    ]
+    return f'<ul class="zoo-list">{"</li>".join(lines)}</li></ul>'
+
+
 class ZooMatrix(Generated):
     """The matrix."""
 
@@ -133,7 +143,7 @@ class ZooMatrix(Generated):
         html = (
             f'<p class="zoo-title">{pick(WORDS["matrix"], lang)}</p>'
             f'<p class="zoo-key">{key}<span>{pick(WORDS["click"], lang)}</span></p>'
-            f"{matrix(names, lang)}"
+            f"{matrix(names, lang)}{listed()}"
         )
         return [nodes.raw("", html, format="html")]
 
