@@ -4,6 +4,7 @@ Tests compare numbers and several runs may share the machine, so no time limit h
 """
 
 import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from hypothesis import settings
 
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the processes that tests start
 settings.register_profile("course", deadline=None, derandomize=True)
 settings.load_profile("course")
 

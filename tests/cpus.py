@@ -25,7 +25,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBERS = ("test_golden.py", "test_agent_figures.py", "test_environments.py")
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
+NBVAL = ["-p", "nbval", "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
 NBVAL += ["--nbval-kernel-startup-timeout", "300"]
 NBVAL += ["--nbval-sanitize-with", "tests/sanitize.cfg", "-p", "kernel_sockets"]
 FREE = ("native", "other")  # kernels that choose no instructions

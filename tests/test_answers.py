@@ -58,6 +58,7 @@ clip:
     larger of the two: [["torch.minimum(", "torch.maximum("]]
     another prediction: [["predicted = 0", "predicted = 1"]]
 """
+NONE = "0 wrong answers, not 3"
 
 
 def faults(text: str, folder: Path, sandbox) -> list[str]:
@@ -71,18 +72,21 @@ def test_sound_answers_have_no_fault(tmp_path, sandbox):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault"),
+    ("old", "new", "named"),
     [
-        ("return rewards\n", "return CENTRED", "wrong 'nothing done' keeps all points"),
-        ("clip:\n  wrong:", "clip:\n  right:", "right 'no clip' loses points"),
-        ("clip:\n  wrong:", "clip:\n  right:", "0 wrong answers, not 3"),
-        (SOUND, "", "0 wrong answers, not 3"),
+        (
+            "return rewards\n",
+            "return CENTRED",
+            ["wrong 'nothing done' keeps all points"],
+        ),
+        ("clip:\n  wrong:", "clip:\n  right:", ["right 'no clip' loses points", NONE]),
+        (SOUND, "", [NONE]),
     ],
 )
-def test_an_answer_that_comes_out_wrong_is_named(tmp_path, sandbox, old, new, fault):
+def test_an_answer_that_comes_out_wrong_is_named(tmp_path, sandbox, old, new, named):
     new = new.replace("CENTRED", "(rewards - rewards.mean()) / (rewards.std() + eps)\n")
-    found = faults(SOUND.replace(old, new), tmp_path, sandbox)
-    assert fault in "\n".join(found)
+    found = "\n".join(faults(SOUND.replace(old, new), tmp_path, sandbox))
+    assert [fault for fault in named if fault not in found] == []
 
 
 @pytest.mark.parametrize(

@@ -221,16 +221,17 @@ def tested(grown) -> dict[str, str]:
     files = "contract algorithms aggregate kl environments tasks diagnostics"
     files += " live_figures errata lab homework notebooks parity bad_input references"
     files += " interview playground answers laws symptoms readlog"
-    new = "prefix_log above_the_mean mean_between sum-norm k3 Doors"
+    new = "prefix_log above_the_mean mean_between seq-sum-token-sum-norm k3+ Doors"
     new += " one_hit spring push_down 99_mean 17_springs"
-    names = f"{' or '.join(new.split())} or spo and not respon or reverse and tasks"
+    names = f"{' or '.join(new.split())} or reverse and tasks"
+    names += " or spo and not respon and not gspo and not cispo"
     names += " or full_marks and 01_tokens or sample_call or in_the_table"
     names += " or weights_add_up or store_holds_every_run and algorithms"
     names += " or every_question and 11_gspo or asked_twice or every_row_of_the_book"
     names += " or wrong_answers_lose and 01_tokens or has_a_curve or look_alike"
     names += " or curve_is_of_a_quantity or names_their_keys or other_words"
     names += " or told_in_both or logged_where or key_has_a_line"
-    names = f"({names}) and not prose and not stored"
+    names = f"({names}) and not prose and not stored and not without"
     return run_tests(grown, names, *(f"test_{file}.py" for file in files.split()))
 
 

@@ -5,6 +5,7 @@ answer, solution and planted bug, whose verdicts must be the same.
 """
 
 import ast
+import contextlib
 import copy
 import functools
 import json
@@ -13,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -59,10 +61,14 @@ def chapter(path: Path) -> dict:
     return practice.file_of(path, "en")
 
 
+@functools.cache
+def solutions(path: Path) -> dict[str, str]:
+    return {e.id: e.solution for e in read_homework(path).exercises}
+
+
 def work(path: Path, exercise: str, answer: str) -> list:
-    made = chapter(path)
-    answers = {e.id: e.solution for e in read_homework(path).exercises}
-    return [made["cells"], exercise, answers | {exercise: answer}, made["asked"]]
+    made, answers = chapter(path), solutions(path) | {exercise: answer}
+    return [made["cells"], exercise, answers, made["asked"]]
 
 
 @pytest.fixture(scope="session")
@@ -78,17 +84,34 @@ def small(tmp_path_factory) -> Path:
     return folder
 
 
-def verdicts(works: list[list], folder: Path, *flags: str) -> list[dict]:
-    """The verdict on each work, in its own Python; ``-S`` hides what is installed."""
-    lines = "".join(json.dumps(one) + "\n" for one in works)
+@contextlib.contextmanager
+def python(folder: Path, *flags: str) -> Iterator[Callable]:
+    """The verdicts on works in a Python of its own; ``-S`` hides what is installed."""
     command = [sys.executable, *flags, "-c", RUN]
-    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, env=env)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    env = os.environ | {"PYTHONPATH": str(folder)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=env, **pipes) as process:
+
+        def verdict(one: list) -> dict:
+            print(json.dumps(one), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield lambda works: [verdict(one) for one in works]
 
 
-def both(works: list[list], small: Path) -> list[tuple]:
+@pytest.fixture(scope="module")
+def tiny(small):
+    with python(small, "-S") as verdicts:
+        yield verdicts
+
+
+@pytest.fixture(scope="module")
+def real():
+    with python(FOLDER) as verdicts:
+        yield verdicts
+
+
+def both(works: list[list], real: Callable, tiny: Callable) -> list[tuple]:
     """(verdict with PyTorch, verdict with the small torch) as a reader sees them."""
 
     def told(said: dict) -> tuple:
@@ -96,21 +119,20 @@ def both(works: list[list], small: Path) -> list[tuple]:
         kind = said["kind"]
         return ("error", "") if kind in ("raised", "check") else (kind, text)
 
-    real = verdicts(works, FOLDER)
-    tiny = verdicts(works, small, "-S")
-    return [(told(a), told(b)) for a, b in zip(real, tiny, strict=True)]
+    pairs = zip(real(works), tiny(works), strict=True)
+    return [(told(a), told(b)) for a, b in pairs]
 
 
 # --- the small torch and PyTorch say the same ----------------------------------------
 
 
-def test_every_solution_passes_with_the_small_torch(small):
+def test_every_solution_passes_with_the_small_torch(tiny):
     works = [
-        work(path, exercise.id, exercise.solution)
+        work(path, *exercise)
         for path in CHAPTERS
-        for exercise in read_homework(path).exercises
+        for exercise in solutions(path).items()
     ]
-    said = verdicts(works, small, "-S")
+    said = tiny(works)
     wrong = [
         (w[1], s) for w, s in zip(works, said, strict=True) if s["kind"] != "passed"
     ]
@@ -144,9 +166,9 @@ def planted(path: Path) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_stored_answers_and_planted_bugs_get_the_verdict_of_pytorch(path, small):
+def test_stored_answers_and_planted_bugs_get_the_verdict_of_pytorch(path, real, tiny):
     tried = [*stored(path), *planted(path)]
-    said = both([work(path, name, answer) for name, _, answer in tried], small)
+    said = both([work(path, name, answer) for name, _, answer in tried], real, tiny)
     differ = [
         (name, what, *pair)
         for (name, what, _), pair in zip(tried, said, strict=True)
@@ -187,13 +209,13 @@ def mutants(source: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_mutated_solutions_get_the_verdict_of_pytorch(path, small):
+def test_mutated_solutions_get_the_verdict_of_pytorch(path, real, tiny):
     tried = [
-        (exercise.id, answer)
-        for exercise in read_homework(path).exercises
-        for answer in mutants(exercise.solution)
+        (exercise, answer)
+        for exercise, solution in solutions(path).items()
+        for answer in mutants(solution)
     ]
-    said = both([work(path, *one) for one in tried], small)
+    said = both([work(path, *one) for one in tried], real, tiny)
     differ = [
         (t, *pair) for t, pair in zip(tried, said, strict=True) if pair[0] != pair[1]
     ]
@@ -314,10 +336,10 @@ def test_what_pytorch_refuses_the_small_torch_refuses(expression):
         "x.unfold(0, 1, 1)",
     ],
 )
-def test_what_the_small_torch_lacks_it_cannot_judge(small, code):
+def test_what_the_small_torch_lacks_it_cannot_judge(tiny, code):
     path = next(p for p in CHAPTERS if p.stem.startswith("08"))
     answer = f"def group_advantages(x, groups):\n    return {code}\n"
-    (said,) = verdicts([work(path, "group-advantages", answer)], small, "-S")
+    (said,) = tiny([work(path, "group-advantages", answer)])
     assert said["kind"] == "absent" and said["text"].split(".")[-1] in code
 
 

@@ -221,7 +221,8 @@ def not_implemented(node: ast.AST) -> bool:
 @functools.lru_cache(4096)
 def shape(source: str) -> str | None:
     """A cell's syntax tree without comments and docstrings, to compare answers."""
-    module = tree(plain(source))
+    source = plain(source)
+    module = ast.parse(source) if tree(source) else None
     for node in ast.walk(module) if module else []:
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]

@@ -6,6 +6,7 @@ A short text in both languages is written once, as ``中文 | English``.
 """
 
 import ast
+import copy
 import re
 import sys
 from dataclasses import dataclass, field
@@ -168,8 +169,9 @@ def without(source: str, module: ast.Module, kept: dict) -> str:
         if node not in kept:
             lines[span] = []
         elif kept[node] is not None and kept[node] != node.names:
-            node.names = kept[node]
-            lines[span] = [ast.unparse(node)]
+            part = copy.copy(node)
+            part.names = kept[node]
+            lines[span] = [ast.unparse(part)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 

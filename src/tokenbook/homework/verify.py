@@ -38,15 +38,20 @@ def verify(chapters: list[tuple[Path, Homework]], hidden: list) -> Iterator[Verd
     """Grade solution and stub of every chapter in every language, as a student's."""
     with sandbox_for([homework for _, homework in chapters], hidden) as sandbox:
         for path, homework in chapters:
-            for lang in SPOKEN:
-                stub, solution = (
-                    graded(notebook, homework, sandbox)
-                    for notebook in (
-                        student_notebook(path, lang),
-                        solved(student_notebook(path, lang), homework),
-                    )
-                )
-                yield Verdict(homework, lang, solution, stub)
+            yield from verdicts(path, homework, sandbox)
+
+
+def verdicts(path: Path, homework: Homework, sandbox: Sandbox) -> Iterator[Verdict]:
+    """Grade solution and stub of a chapter in every language."""
+    for lang in SPOKEN:
+        stub, solution = (
+            graded(notebook, homework, sandbox)
+            for notebook in (
+                student_notebook(path, lang),
+                solved(student_notebook(path, lang), homework),
+            )
+        )
+        yield Verdict(homework, lang, solution, stub)
 
 
 def sandbox_for(homeworks: list[Homework], hidden: list) -> Sandbox:

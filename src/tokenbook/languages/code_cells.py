@@ -13,8 +13,12 @@ WIDTH = 72  # columns of a code cell
 COMMENT = re.compile(rf"(?m)(#+ )([^#\n]*{re.escape(BETWEEN)}[^\n]*)$")
 
 
+@functools.lru_cache(256)  # the cells of a notebook or two
 def tree(source: str) -> ast.Module | None:
-    """Return the syntax tree, or None where the source is no Python."""
+    """Return the syntax tree, or None where the source is no Python.
+
+    Whoever asks again gets the same tree: nobody changes it.
+    """
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

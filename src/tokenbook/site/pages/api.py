@@ -10,6 +10,7 @@ Docstrings are plain text with equations, so their prose is kept: only the secti
 """
 
 import ast
+import functools
 import importlib.util
 import inspect
 import pkgutil
@@ -42,6 +43,7 @@ HOLDS = "内容 | Holds"
 CHINESE = re.compile(rf" *\(?([{HAN}]+(?: [A-Za-z]+(?=[.:]))?)\)?")  # "近似 KL" too
 
 
+@functools.cache
 def modules() -> dict[str, list[str]]:
     """The modules of each part of the package, by their whole names."""
     found = {part: [] for part in TREE}
@@ -61,6 +63,7 @@ def source(module: str) -> Path:
     return Path(importlib.util.find_spec(module).origin)
 
 
+@functools.cache
 def defined(module: str) -> dict[str, ast.stmt]:
     """Public names at the top of a module, tables included, with their nodes."""
     found = {}
@@ -73,6 +76,7 @@ def defined(module: str) -> dict[str, ast.stmt]:
     return {name: node for name, node in found.items() if name[0] != "_"}
 
 
+@functools.cache
 def public() -> dict[str, dict[str, str]]:
     """For each part: public name -> the shortest address that it is imported by."""
     parts, home = modules(), {}
