@@ -766,7 +766,7 @@ def test_every_row_of_the_book_is_there_in_the_order_of_the_table():
     [
         ({"loss": partial(tc.ppo_clip_loss, margin=1)}, "the dial margin of ppo_clip"),
         ({"loss": tc.value_loss}, "loss value_loss"),
-        ({"credit": "token"}, 'group_relative with credit "token"'),
+        ({"credit_level": "token"}, 'group_relative with credit "token"'),
     ],
 )
 def test_a_row_with_a_part_that_the_page_does_not_know_is_left_out_by_name(
