@@ -1,9 +1,11 @@
 """Chapter 10: dynamic sampling alone, counted in iterations and in tokens sampled.
 
 The arms differ in the filter and in how many rounds of sampling may refill a batch.
+"Dropped" filters and refills nothing, so that its steps are longer and that is all.
 Each row holds the totals so far, so success can be read against either clock. One arm
-refills nothing and gets no prompt that its warm start always or never answers right;
-its success is measured on other prompts, because its own are selected.
+refills nothing and is given no prompt that its warm start always or never answers
+right, and two come back to a pool of 128 prompts, one of them by what their last
+groups were; their success is an exam's, because their prompts are not everybody's.
 """
 
 from collections import Counter
@@ -25,26 +27,43 @@ DIALS = DIALS | {"steps": 40}
 BASE = replace(PLAIN, aggregation="token-mean")
 FILTERED = replace(BASE, keep=dynamic_sampling, refill=True)
 REFILLS = {"none": 1, "up to 3": 3, "up to 12": 12}
+DROPPED = "none, dropped"
 SCREENED = "none, screened"
+POOLS = {"none, pool": False, "none, pool, skipped": True}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Screened(Signs):
-    """The task without prompts whose screened group has equal rewards 预先筛题.
+class Examined(Signs):
+    """The task with an exam 考试: how the policy does on prompts of the whole task.
 
-    Its rounds also hold how the policy does on prompts of the whole task, as `exam`.
-    The tokens of the screen and of the exam are not counted.
+    Its tokens are not counted.
 
     Args:
-        screen: the policy that answers every prompt beforehand.
         rng: of the exam's prompts.
-        dice: of the tokens of the screen and of the exam.
+        dice: of its tokens.
+    """
+
+    rng: np.random.Generator
+    dice: torch.Generator
+
+    def sample(self, policy: nn.Module, num: int, group_size: int, **dials):
+        """A round of the task's prompts, and beside it an exam of all prompts."""
+        batch, metrics = super().sample(policy, num, group_size, **dials)
+        streams = {"rng": self.rng, "generator": self.dice, "temperature": 1.0}
+        _, exam = TASK.sample(policy, num, group_size, **streams)
+        return batch, metrics | {"exam": exam["success"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screened(Examined):
+    """The task without prompts whose group of eight a screen finds alike 预先筛题.
+
+    Args:
+        screen: the policy that answers every prompt beforehand, uncounted.
         seen: prompts before and after the screen, counted here.
     """
 
     screen: nn.Module
-    rng: np.random.Generator
-    dice: torch.Generator
     seen: Counter = field(default_factory=Counter)
 
     def prompts(self, num: int, rng: np.random.Generator) -> list[str]:
@@ -59,26 +78,60 @@ class Screened(Signs):
         return kept[:num]
 
     def sample(self, policy: nn.Module, num: int, group_size: int, **dials):
-        """A round of screened prompts, and beside it an exam of all prompts."""
         batch, metrics = super().sample(policy, num, group_size, **dials)
-        streams = {"rng": self.rng, "generator": self.dice, "temperature": 1.0}
-        _, exam = TASK.sample(policy, num, group_size, **streams)
         share = self.seen["mixed"] / self.seen["drawn"]
         passed = torch.full(metrics["success"].shape, share)
-        return batch, metrics | {"exam": exam["success"], "passed": passed}
+        return batch, metrics | {"passed": passed}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(Examined):
+    """The task with 128 prompts that come again 反复出现的题.
+
+    Args:
+        pool: the prompts.
+        skip: before sampling, leave out a prompt whose last group was alike, three
+            times in four.
+        asked: the prompts of the last round, kept here.
+        alike: of each prompt, whether its last group was, kept here.
+    """
+
+    pool: list[str]
+    skip: bool
+    asked: list[str] = field(default_factory=list)
+    alike: dict[str, bool] = field(default_factory=dict)
+
+    def prompts(self, num: int, rng: np.random.Generator) -> list[str]:
+        self.asked.clear()
+        while len(self.asked) < num:
+            one = self.pool[rng.integers(len(self.pool))]
+            idle = self.skip and self.alike.get(one) and rng.random() < 0.75
+            if one not in self.asked and not idle:
+                self.asked.append(one)
+        return list(self.asked)
+
+    def sample(self, policy: nn.Module, num: int, group_size: int, **dials):
+        batch, metrics = super().sample(policy, num, group_size, **dials)
+        groups = metrics["reward"].view(num, group_size)
+        same = (groups == groups[:, :1]).all(1).tolist()
+        self.alike.update(zip(self.asked, same, strict=True))
+        return batch, metrics
 
 
 def run(variant, seed, quick, checkpoint):
     refills, dials = REFILLS.get(variant["refill"], 1), DIALS
-    row = FILTERED if refills > 1 else BASE
+    filters = refills > 1 or variant["refill"] == DROPPED
+    row = replace(FILTERED, refill=refills > 1) if filters else BASE
+    streams = {
+        "rng": np.random.default_rng(1000 + seed),
+        "dice": torch.Generator().manual_seed(1000 + seed),
+    }
     if variant["refill"] == SCREENED:
-        dials = dials | {
-            "goal": Screened(
-                screen=warm_start("signs", seed),
-                rng=np.random.default_rng(1000 + seed),
-                dice=torch.Generator().manual_seed(1000 + seed),
-            )
-        }
+        dials = dials | {"goal": Screened(screen=warm_start("signs", seed), **streams)}
+    if variant["refill"] in POOLS:
+        pool = TASK.prompts(128, np.random.default_rng(2000 + seed))
+        skip = POOLS[variant["refill"]]
+        dials = dials | {"goal": Pool(pool=pool, skip=skip, **streams)}
     rows, _ = learn(row, seed, quick, every=2, **dials | {"refills": refills})
     return rows
 
@@ -86,6 +139,11 @@ def run(variant, seed, quick, checkpoint):
 def end(rows, column, refill):
     """A column at the end of each seed, a mean of the last ten iterations."""
     return final(rows, column, last=5, refill=refill)
+
+
+def means(rows, column, refill):
+    """A column at every step, the mean of the seeds."""
+    return per_seed(rows, column, refill=refill).mean(0)
 
 
 def at_tokens(rows, column, refill, budget):
@@ -103,12 +161,14 @@ EXPERIMENT = Experiment(
         "zh": "动态采样按迭代数和按采样的词元数看，各快多少？",
         "en": "Is dynamic sampling faster by iterations, and by tokens sampled?",
     },
-    variants=tuple({"refill": name} for name in (*REFILLS, SCREENED)),
+    variants=tuple({"refill": name} for name in (*REFILLS, DROPPED, SCREENED, *POOLS)),
     run=run,
     columns={
-        "refill": "rounds of sampling that may fill a batch of mixed groups; screened: "
-        "prompts that the warm start always or never answers right are left out",
-        "exam": "success on prompts of the whole task, of the screened arm",
+        "refill": "rounds of sampling that may fill a batch of mixed groups; dropped: "
+        "equal groups are left out and none is sampled instead; screened: "
+        "prompts that the warm start always or never answers right are left out; pool: "
+        "128 prompts that come again; skipped: mostly not those last found alike",
+        "exam": "success on prompts of the whole task, of the screened and pool arms",
         "passed": "share of prompts that passed the screen so far, of that arm",
     }
     | COLUMNS,
@@ -149,6 +209,18 @@ EXPERIMENT = Experiment(
         ),
         "and on all prompts the screened arm ends within 0.04 of none": lambda rows: (
             abs(end(rows, "exam", SCREENED) - end(rows, "success", "none")).max() < 0.04
+        ),
+        "dropping without refilling ends within 0.02 of none, in every seed": (
+            lambda rows: (
+                abs(end(rows, "success", DROPPED) - end(rows, "success", "none")).max()
+                < 0.02
+            )
+        ),
+        "skipping what was last alike: under 0.1 fewer equal groups, no more success": (
+            lambda rows: (
+                np.ptp([means(rows, "equal_groups", n) for n in POOLS], 0).max() < 0.1
+                and np.ptp([means(rows, "exam", n) for n in POOLS], 0).max() < 0.02
+            )
         ),
         "at the end over three quarters of the groups have equal rewards, unfiltered": (
             lambda rows: end(rows, "equal_groups", "none").min() > 0.75
