@@ -187,6 +187,8 @@ def test_what_is_left_counts_the_road_and_a_walked_road_is_ticked(served, page):
     go(page, served)
     left = page.locator(".header-place small")
     begins = int(re.search(r"\d+", left.text_content())[0])
+    said = page.locator('.depth [value="road"] + span').text_content()
+    assert begins <= int(re.search(r"\d+", said)[0])
     for section in ("by-hand", "road", "onwards", "the-end"):
         page.locator(f"#{section}").evaluate(
             "(e) => scrollTo({ top: e.getBoundingClientRect().top + scrollY, "

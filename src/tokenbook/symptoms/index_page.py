@@ -144,9 +144,9 @@ def quantities(rows: list[dict]) -> dict[str, None]:
     return dict.fromkeys(row["of"] for row in rows)
 
 
-def across(cards: int) -> int:
-    """Return the number of cards per row that fills the last row best."""
-    return min(ACROSS, key=lambda row: -cards % row)
+def across(groups: list[int]) -> int:
+    """Return the number of cards per row that fills the last rows of groups best."""
+    return min(ACROSS, key=lambda row: sum(-cards % row for cards in groups))
 
 
 def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> str:
@@ -180,11 +180,11 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
             )
         boxes.append(
             f'<div data-of="{" ".join(every)}"><p>{escape(heading)}</p>'
-            f'<ul style="--across: {across(len(links))}">{"".join(links)}</ul></div>'
+            f"<ul>{''.join(links)}</ul></div>"
         )
-    ask = pick(ASK, lang)
+    ask, columns = pick(ASK, lang), across([*map(len, groups.values())])
     return (
-        f'<nav class="finder" aria-label="{ask}">'
+        f'<nav class="finder" aria-label="{ask}" style="--across: {columns}">'
         f"<style>@media screen{{{hidden}{{display:none}}}}</style>"
         f"<fieldset><legend>{ask}</legend>{radios}</fieldset>"
         f"{words_bar(counts['all'], lang)}{''.join(boxes)}</nav>"

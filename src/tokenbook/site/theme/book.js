@@ -216,6 +216,8 @@
     const [head, place, left] = all(".header-place > *"); // a listing of code has no bar
     const lasts = all(".section-nav a[data-road]", nav ?? document.createElement("p")).map((link) => [link.hash.slice(1), +link.dataset.road]);
     const sum = (some) => some.reduce((sum, [, lasting]) => sum + lasting, 0), road = sum(lasts);
+    // The sections' minutes are not rounded; no more are left than the head of the chapter says.
+    const said = +/\d+/.exec(document.querySelector('.depth [value="road"] + span')?.textContent ?? "")?.[0] || Infinity;
     // How many minutes of the main road are behind the reader: of a section, as much as of its length.
     const gone = () => lasts.reduce((sum, [id, lasting]) => {
       const { top, height } = document.getElementById(id).getBoundingClientRect();
@@ -228,7 +230,7 @@
       const length = document.documentElement.scrollHeight - innerHeight, done = road && gone();
       const share = road ? done / road : scrollY / Math.max(1, length);
       bar?.style.setProperty("--done", Math.min(1, share));
-      const rest = Math.ceil(road - done);
+      const rest = Math.min(said, Math.ceil(road - done));
       if (road) left.textContent = rest ? left.dataset.left.replace("{}", rest) : "";
       const section = here();
       if (section === now) return;
