@@ -132,11 +132,11 @@ def true(experiment: str, arm: tuple[str, ...]) -> set[str] | None:
         case "rl-or-sft":
             return set() if first == "RL" else None
         case "signs-epochs":
-            if arm[2] == "KL stop" or (first, second) in (
-                ("0.0001", "8"),
-                ("0.0005", "4"),
-            ):
+            mild = ("0.0001", "8"), ("0.0005", "4")
+            if arm[2] in ("KL stop", "token-mean") or (first, second) in mild:
                 return None
+            if arm[2] == "GRPO":
+                return set() if second == "1" else None
             return set() if int(second) < 8 else {FALLS, PASSES}
         case "stale-sampler":
             if first == "PPO":

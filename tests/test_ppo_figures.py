@@ -164,7 +164,9 @@ def quick(loss, epochs):
     return signs_epochs.pass_by_pass(variant, 0, True)
 
 
-@pytest.mark.parametrize(("loss", "epochs"), [("min", 2), ("critic once", 1)])
+@pytest.mark.parametrize(
+    ("loss", "epochs"), [("min", 2), ("critic once", 1), ("own head", 1)]
+)
 def test_the_loop_with_its_own_passes_is_train_where_they_are_not_changed(loss, epochs):
     variant = {"lr": 5e-4, "epochs": epochs, "loss": "min"}
     for row, mine in zip(

@@ -137,8 +137,8 @@ FIGURE = Figure(
         Dial("mark", MARKS, 0.8, ("旗子插在", "flag at"), kind="choice"),
     ],
     title=(
-        "步子小，多用几遍省数据；步子大，多用几遍反而有害",
-        "With small steps reuse saves data; with large steps it does harm",
+        "PPO 步子小，多用几遍省数据；步子大，多用几遍更差",
+        "PPO with small steps gains from reuse; with large steps it loses",
     ),
     alt=(
         "四幅小图，同样的坐标：答对的比例随批数的变化，旗子插在中位数到达虚线的地方。",

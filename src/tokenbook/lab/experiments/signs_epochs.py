@@ -9,6 +9,7 @@ import torch
 
 from tokenbook.lab import Experiment, final, per_seed
 from tokenbook.lab.experiments._chain import COLUMNS, learn_from, thin
+from tokenbook.lab.experiments._signs import PLAIN
 from tokencredit.algorithms import ALGORITHMS
 from tokencredit.training import Dials, assign_credit, update
 from tokencredit.training.collect import collect
@@ -44,13 +45,15 @@ LATER = {  # fields that change after the first pass
     "policy once": {"loss": no_loss},
     "head alone": {"loss": no_loss},
 }
+NO_CRITIC = {"GRPO": PLAIN, "token-mean": replace(PLAIN, aggregation="token-mean")}
 LIMIT = 0.015  # of the KL to the sampler, as in Spinning Up
 
 
 def pass_by_pass(variant, seed, quick):
-    """PPO in a separate loop: the critic, or the policy, learns in the first pass only
-    (then the critic moves the whole network, or its head alone), or a batch ends after
-    the update whose mini-batch was further than LIMIT from the sampler.
+    """PPO in a loop of its own: the critic, or the policy, learns in the first pass
+    only (then the critic moves the whole network, or its head alone), or both learn in
+    all and the critic's later passes move its head alone, or a batch ends after the
+    update whose mini-batch was further than LIMIT from the sampler.
 
     With none of these it is `train`, number by number.
     """
@@ -59,6 +62,12 @@ def pass_by_pass(variant, seed, quick):
         dials |= {"steps": 2, "prompts": 4, "group_size": 4}
     dials, goal, history = Dials(**dials), task("signs"), []
     policy, sampled = copy.deepcopy(warm_start("signs", seed)), 0
+
+    def alone(_, given):  # after the first pass V moves nothing below its head
+        return (given[0].detach(),) if updates >= dials.minibatches else None
+
+    if variant["loss"] == "own head":
+        policy.value_head.register_forward_pre_hook(alone)
     new = OPTIMIZERS[dials.optimizer]
     whole, head = (
         new(x.parameters(), lr=dials.lr) for x in (policy, policy.value_head)
@@ -87,9 +96,9 @@ def pass_by_pass(variant, seed, quick):
 
 
 def run(variant, seed, quick, checkpoint):
-    if variant["loss"] in (*LATER, "KL stop"):
+    if variant["loss"] in (*LATER, "own head", "KL stop"):
         return pass_by_pass(variant, seed, quick)
-    algorithm = ALGORITHMS["PPO"]
+    algorithm = NO_CRITIC.get(variant["loss"], ALGORITHMS["PPO"])
     if loss := LOSSES.get(variant["loss"]):
         algorithm = replace(algorithm, name=f"PPO, {variant['loss']}", loss=loss)
     return learn_from(
@@ -108,6 +117,12 @@ def run(variant, seed, quick, checkpoint):
 def at_the_end(rows, column, lr, epochs, loss):
     """A column at the end of each seed, a mean of the last six iterations."""
     return final(rows, column, last=3, lr=lr, epochs=epochs, loss=loss)
+
+
+def cost(rows, loss):
+    """What eight passes end lower than one, with large steps, of each seed."""
+    once, eight = (at_the_end(rows, "success", 5e-4, k, loss) for k in (1, 8))
+    return once - eight
 
 
 def early(rows, lr, epochs):
@@ -134,6 +149,11 @@ EXPERIMENT = Experiment(
         {"lr": 5e-4, "epochs": 4, "loss": "min"},
         {"lr": 5e-4, "epochs": 8, "loss": "critic once"},
         {"lr": 5e-4, "epochs": 8, "loss": "KL stop"},
+        {"lr": 5e-4, "epochs": 4, "loss": "own head"},
+        {"lr": 5e-4, "epochs": 8, "loss": "own head"},
+        {"lr": 5e-4, "epochs": 1, "loss": "GRPO"},
+        {"lr": 5e-4, "epochs": 8, "loss": "GRPO"},
+        {"lr": 5e-4, "epochs": 8, "loss": "token-mean"},
     ),
     run=run,
     columns={
@@ -141,8 +161,11 @@ EXPERIMENT = Experiment(
         "epochs": "passes over the responses of an iteration, K",
         "loss": "min: PPO's; clip alone: without the minimum; ratio: without a clip; "
         "none: -A log pi; critic once: PPO's, but the critic learns in the first pass "
-        "only; KL stop: PPO's, but a batch ends once its KL exceeds 0.015",
-        "updates": "optimizer steps on a batch, of critic once and KL stop",
+        "only; KL stop: PPO's, but a batch ends once its KL exceeds 0.015; own head: "
+        "PPO's, but after the first pass the critic moves its head only; GRPO: its row "
+        "without KL (four passes: reuse-ratio); token-mean: the same, averaged over "
+        "tokens as PPO is; these two have no critic",
+        "updates": "optimizer steps on a batch, of the arms that change between passes",
         "lies": "share of responses that end in a tick and are incorrect",
         "equations_true": "share of tries that are true",
         "gives_up": "share of responses that stop after a cross",
@@ -185,6 +208,18 @@ EXPERIMENT = Experiment(
         "a critic that learns once makes eight passes worse, every seed": lambda rows: (
             at_the_end(rows, "success", 5e-4, 8, "critic once")
             < at_the_end(rows, "success", 5e-4, 8, "min") - 0.02
+        ).all(),
+        "its later passes on its head alone: eight still end below 0.8": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "own head").max() < 0.8
+        ),
+        "without a critic eight passes cost under 0.1, with it 0.19, every seed": (
+            lambda rows: (
+                cost(rows, "GRPO").max() < 0.1 and cost(rows, "min").min() > 0.19
+            )
+        ),
+        "averaged over tokens, too, they end above PPO's in every seed": lambda rows: (
+            at_the_end(rows, "success", 5e-4, 8, "token-mean")
+            > at_the_end(rows, "success", 5e-4, 8, "min") + 0.05
         ).all(),
         "a stop by the KL ends above eight passes and below one": lambda rows: (
             (
