@@ -9,7 +9,7 @@ from tokenbook.explorer import Dial, Figure, Plot, Preset, legend, number, scene
 from tokenbook.languages.glossary import terms
 from tokencredit import corrected_clip_loss, ppo_clip_loss
 
-WEIGHTS = [0.4, 0.68, 1.0, 1.4, 1.8, 3.0]  # pi_old / mu; 0.68 is the chapter's `$`
+WEIGHTS = [0.4, 0.68, 1.0, 1.4, 1.8]  # pi_old / mu; 0.68 is the chapter's `$`
 RATIOS = [0.6, 0.75, 0.9, 1.0, 1.1, 1.3, 1.6]  # pi / pi_old
 LOW, HIGH = 0.8, 1.2
 ENDS = (0.2, 5.5)
@@ -62,7 +62,7 @@ def draw(L, weight, ratio, sign):
         (
             1.55,
             L(
-                "解耦：先 μ → π_old，再 π_old → π",
+                "解耦：先 μ → π_old，再 π_old → π_θ",
                 "decoupled: μ → π_old, then π_old → π",
             ),
         ),
@@ -74,7 +74,7 @@ def draw(L, weight, ratio, sign):
     for y in (2.6, 0.6):
         plot.dot(1, y, "old")
         plot.dot(weight, y, "alt")
-        plot.dot(now, y, "ink")
+        plot.dot(now, y, "ink small")
     plot.drag(x=("ratio", [weight * r for r in RATIOS]))
 
     def tell(label, push):
@@ -86,7 +86,7 @@ def draw(L, weight, ratio, sign):
         legend(
             ("old dot", L("μ，写它的", "μ, which wrote it")),
             ("alt dot", L("π_old，训练前", "π_old, before training")),
-            ("ink dot", L("π，现在", "π, now")),
+            ("ink dot", L("π_θ，现在", "π_θ, now")),
             ("off", L("不再推", "no push")),
         ),
         tiles=[
@@ -114,7 +114,7 @@ FIGURE = Figure(
             RATIOS,
             1.0,
             ("这批走了多远", "moved so far"),
-            "π/π_old",
+            "π_θ/π_old",
             fine=False,
         ),
         Dial(
@@ -132,9 +132,9 @@ FIGURE = Figure(
     ),
     alt=(
         "一条概率的对数轴，上面一行从 μ 量比率，下面一行分成两段：μ 到 π_old 纠偏，"
-        "π_old 到 π 限步。斜线区里没有推力。",
+        "π_old 到 π_θ 限步。斜线区里没有推力。",
         "A log axis of probability in two rows. Above, the ratio is measured from μ; "
-        "below it has two parts, from μ to π_old, which corrects, and from π_old to π, "
+        "below it has two parts, from μ to π_old, which corrects, and from π_old to π_θ, "
         "which is limited. Hatched: no push.",
     ),
     presets=[
@@ -142,7 +142,7 @@ FIGURE = Figure(
         Preset(("更新之后", "after an update"), weight=0.68, ratio=0.9, sign=-1),
         Preset(("走得更远", "further still"), weight=0.68, ratio=0.75, sign=-1),
         Preset(("数据很新", "fresh data"), weight=1.0, ratio=0.9, sign=-1),
-        Preset(("旧得多的好词元", "a stale good one"), weight=3.0, ratio=1.1, sign=1),
+        Preset(("旧得多的好词元", "a stale good one"), weight=1.8, ratio=1.1, sign=1),
     ],
     wide=True,
 )
