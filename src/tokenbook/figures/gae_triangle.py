@@ -130,7 +130,7 @@ FIGURE = Figure(
         "of each and the TD errors in it; the last row holds the sums of the columns.",
     ),
     presets=[
-        Preset(("各半", "half and half"), lam=0.5, reward=1.0),
+        Preset(("λ = 0.5", "λ = 0.5"), lam=0.5, reward=1.0),
         Preset(("只信价值网络", "trust the critic"), lam=0.0),
         Preset(("只信结果", "trust the outcome"), lam=1.0),
         Preset(("λ = 0.95", "λ = 0.95"), lam=0.95),

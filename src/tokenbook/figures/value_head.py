@@ -94,8 +94,8 @@ FIGURE = Figure(
         ),
     ],
     title=(
-        "价值头与语言头读同一个向量，在写下一个词元之前先估一个数",
-        "The value head reads the same vector and gives its forecast before the token",
+        "每个位置有两个输出：下一个词元，和写它之前的预测",
+        "Two outputs at each position: the next token, and a forecast made before it",
     ),
     alt=(
         "每列从下往上：读到的词元、主干、语言头写出的下一个词元、价值头的预测柱和真值点。",
