@@ -581,7 +581,10 @@ def test_the_reason_lies_over_nothing_that_is_looked_at_and_moves_nothing(
         before, scrolled = places(page), page.evaluate("scrollY")
         page.click(".pg-why")
         assert page.is_visible(".pg-reason a")
-        assert places(page) == before and page.evaluate("scrollY") == scrolled
+        assert places(page) == before
+        if page.evaluate("scrollY") != scrolled:  # a phone: the verdict was under it
+            under = edges(page, ".pg-bet")[0] - edges(page, ".pg-reason")[1]
+            assert width == 390 and under == pytest.approx(12, abs=1)
         assert page.evaluate(TOLD_WHY) == [True, []]
         page.keyboard.press("Escape")
         assert not page.is_visible(".pg-reason")
