@@ -51,7 +51,7 @@ def page(figure: Drawing, language: str) -> str:
         )
         if presets
         else None,
-        h("div", *dials, cls="ex-dials") if dials else None,
+        h("div", h("div", *dials, cls="ex-dials"), cls="ex-desk") if dials else None,
         live,
         h("noscript", h("p", still, cls="ex-note")) if figure.dials else None,
         disabled=bool(figure.dials),

@@ -229,13 +229,14 @@ def round_geometry(name: str, value: str) -> str:
     return re.sub(r"\s*([MLQCz])\s*", r"\1", value.strip()) if name == "d" else value
 
 
-def unsign_zero(text: str) -> str:
-    """Numbers as a reader expects them: a zero has no sign.
+def typeset(text: str) -> str:
+    """Numbers as print sets them: a zero has no sign, a minus is no hyphen.
 
-    >>> unsign_zero("-0.00 and -0.01")
-    '0.00 and -0.01'
+    >>> typeset("-0.00 and 9-5-7=-3")
+    '0.00 and 9−5−7=−3'
     """
-    return _SIGNED_ZERO.sub("", text)
+    hyphen = r"(?<![^\W\d_])-(?=\d)"  # not that of 1e-3
+    return re.sub(hyphen, "−", _SIGNED_ZERO.sub("", text))
 
 
 def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
@@ -266,7 +267,7 @@ def clean(tree: ElementTree.Element, attribute=round_geometry) -> None:
                     continue
             parent.set(name, attribute(name, value))
         words = parent.tag in ("text", "tspan") and not len(parent)
-        parent.text = unsign_zero(parent.text or "") if words else None
+        parent.text = typeset(parent.text or "") if words else None
         parent.tail = None
     _splice(tree)
 

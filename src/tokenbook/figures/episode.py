@@ -486,14 +486,14 @@ FIGURE = Figure(
     ),
     presets=[
         Preset(
-            ("推箱子，有对有错", "Sokoban, with mistakes"),
+            ("推箱子，有对有错", "Sokoban, mistakes"),
             env="Sokoban",
             play=2,
             level=0,
             step=8,
         ),
         Preset(
-            ("同一局，按轮次分", "the same, turn by turn"),
+            ("同一局，按轮次分", "turn by turn"),
             env="Sokoban",
             play=2,
             level=1,
@@ -507,7 +507,7 @@ FIGURE = Figure(
             step=8,
         ),
         Preset(
-            ("冰湖，滑了几次", "FrozenLake, sliding"),
+            ("冰湖，滑了几次", "FrozenLake, slips"),
             env="FrozenLake",
             play=1,
             level=0,
@@ -517,7 +517,7 @@ FIGURE = Figure(
             ("老虎机，没得分", "Bandit, unpaid"), env="Bandit", play=3, level=0, step=2
         ),
         Preset(
-            ("网店，买对四成", "WebShop, 40% right"),
+            ("网店，买对四成", "WebShop, 40%"),
             env="WebShop",
             play=2,
             level=0,

@@ -121,7 +121,8 @@ function plot(name, canvas) {
   if (name === "cosine" && frozen) { histogram(canvas, frozen, ink); return; }
   const samples = state.axis === "samples";
   const lines = sides().map((side) => ({
-    name: side, lines: linesOf(side, name), at: samples ? linesOf(side, "drawn") : null,
+    ...(state.two ? { name: side } : { name: "B", text: "" }), // alone, it is a solid line
+    lines: linesOf(side, name), at: samples ? linesOf(side, "drawn") : null,
   }));
   const most = lines.flatMap(({ at }) => at ?? []).map((xs) => xs[xs.length - 1] ?? 0);
   const end = samples ? nice(Math.max(100, ...most)) : Math.max(storyNow().iterations, iterations);
@@ -272,11 +273,11 @@ function play() {
 }
 
 // What is watched comes into view: who is satisfied, or the first curve.
-function watchRun(block) {
+function watchRun(always) {
   const behavior = calm.matches ? "auto" : "smooth", [name] = storyNow().charts;
   const box = $(levelNow() ? ".pg-satisfied" : `[data-chart=${name}]`);
-  if (levelNow() || block === "start" || box.getBoundingClientRect().top > 0)
-    box.scrollIntoView({ behavior, block: levelNow() ? "start" : block });
+  if (levelNow() || always || box.getBoundingClientRect().top > 0)
+    box.scrollIntoView({ behavior, block: levelNow() ? "start" : "nearest" });
 }
 const isPhone = () => root.clientWidth < 600;
 
@@ -438,12 +439,13 @@ const CLICKS = {
   "[data-even]": ({ even }) => turned(even, "B", state.set.A[even]),
   "[data-prompt]": ({ prompt }) => { state.prompt = Number(prompt); sync(); },
   ".pg-all": (_, button) => open(STAGES, !isOpen(button)),
+  ".pg-reason .pg-close": () => { reason(false); $(".pg-why").focus({ preventScroll: true }); },
   ".pg-close": closeDials,
   ".pg-play": () => {
     if (playing) { stop(); return; }
     if (over()) { restart(); return; }
     play();
-    if (isPhone()) watchRun("nearest");
+    if (isPhone()) watchRun();
   },
   ".pg-step": () => { advance(); (at === storyNow().iterations ? finish : stop)(); },
   ".pg-reset": () => (over() ? play : restart)(),
@@ -451,7 +453,10 @@ const CLICKS = {
   ".pg-more": (_, button) => button.setAttribute("aria-expanded", !isOpen(button)),
   ".pg-why": (_, button) => {
     reason(!isOpen(button));
-    $(".pg-reason").scrollIntoView({ block: "nearest" });
+    const [why, verdict] = [".pg-reason", ".pg-bet"].map((css) => $(css).getBoundingClientRect());
+    if (!isPhone()) $(".pg-reason").scrollIntoView({ block: "nearest" });
+    else if (why.height && verdict.bottom > why.top) // the verdict stays in view under it
+      scrollBy(0, Math.min(0, verdict.top - why.bottom - 12));
   },
   ".pg-link": (_, button) => copy(location.href, button),
   ".pg-picture": copyPicture,
@@ -500,7 +505,7 @@ function open(stages, wanted) {
   const all = $$(".pg-stage").every((box) => !box.hidden);
   for (const button of $$(".pg-all")) button.setAttribute("aria-expanded", all);
   draw(); // the curves may have less room beside the dials
-  if (wanted && shut) watchRun("start"); // what they turn stays in view
+  if (wanted && shut) watchRun(true); // what they turn stays in view
 }
 
 function closeDials() {

@@ -47,12 +47,13 @@ def script(*names: str) -> str:
 
 
 def lean(program: str) -> str:
-    """Return a script or style sheet without indentation and comments.
+    """Return a script or style sheet without comments and what only sets it out.
 
     In a string " // " would begin one, too: none has it.
     """
     program = re.sub(r"/\*.*?\*/\n?", "", program, flags=re.S)
-    return re.sub(r"^[ \t]*//.*\n|^[ \t]+|[ \t]+// .*", "", program, flags=re.M)
+    program = re.sub(r"^\s*//.*\n|^\s+|[ \t]+// .*", "", program, flags=re.M)
+    return re.sub(r"([;{,])\n", r"\1", program)
 
 
 def load(name: str):
@@ -207,7 +208,7 @@ def page_html(lang: str, chapters: str) -> str:
     css = "\n".join(
         (FOLDER / f"{name}.css").read_text("utf-8") for name in ("contract", "page")
     )
-    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css))
+    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css)).replace(": ", ":")
     return (
         f'<style>{css}</style>\n<div id="playground" class="pg">'
         f"<noscript>{without}</noscript></div>\n"

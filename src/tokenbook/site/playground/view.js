@@ -85,6 +85,7 @@ const sidesBox = () => `<fieldset class="pg-sides"><legend>${ui("sides")}</legen
     value="${side}"${side === "both" ? " checked" : ""}><span>${
     side === "both" ? ui(side) : side}</span></label>`)}</fieldset>`;
 
+const CLOSE = `<button class="pg-close" aria-label="${ui("close")}">×</button>`;
 const pair = (inside) => `<div class="pg-pair">${each(BOTH, (side) =>
   `<div data-of="${side}"><p class="pg-side">${legend(side)} <span class="pg-tip"></span></p>
   ${inside(side)}</div>`)}</div>`;
@@ -99,7 +100,7 @@ function build() {
 <nav class="pg-stories" aria-label="${ui("stories")}"><p class="pg-do">${ui("choose")}</p>
   <p class="pg-kind">${ui("paint")}</p><ol>${each(LEVELS, story)}</ol>
   <p class="pg-kind">${ui("stories")}</p><ol>${each(DATA.stories, story)}</ol>
-  <select class="pg-tales" aria-label="${ui("stories")}">
+  <select class="pg-tales" aria-label="${ui("stories")}"><option value="" hidden disabled>${ui("own")}</option>
     <optgroup label="${ui("paint")}">${each(LEVELS, tale)}</optgroup>
     <optgroup label="${ui("stories")}">${each(DATA.stories, tale)}</optgroup></select></nav>
 <div class="pg-main">
@@ -151,7 +152,7 @@ function build() {
   </div>
 </div>
 <div class="pg-drawer" hidden>
-  <button class="pg-close" aria-label="${ui("close")}">×</button>
+  ${CLOSE}
   <div>${each([0, 3], (n) => `<div>${each(STAGES.slice(n, n + 3), stageBox)}</div>`)}</div>
 </div>`;
 }
@@ -163,7 +164,7 @@ const filled = (id, values) => ui(id).replace(/\{(\w+)\}/g, (_, name) => values[
 // A run of the reader's own settings has the name of its algorithm.
 function ownLine() {
   const { A, B } = state.set, [name] = differing();
-  if (!name) return A.algorithm;
+  if (!state.two || !name) return A.algorithm;
   const same = A.algorithm === B.algorithm;
   const called = (side) =>
     `${side} ${same ? valueName(state.set[side][name]) : state.set[side].algorithm}`;
@@ -197,11 +198,11 @@ function showSigns() {
   for (const sign of $$("[data-sign]")) sign.hidden = !there.has(sign.dataset.sign);
 }
 
-// The dials in which the sides differ, as far as they say something.
+// The dials in which the sides differ, or would, as far as they say something.
 function differing() {
   const { A, B } = state.set;
   return Object.keys(A).filter((name) => {
-    if (!state.two || A[name] === B[name]) return false;
+    if (A[name] === B[name]) return false;
     if (name === "algorithm") return true;
     const { of } = DIALS[name];
     const speaks = sides().some((side) => !idle(name, state.set[side], taskNow()));
@@ -221,14 +222,14 @@ function showStory() {
   const story = storyNow();
   for (const button of $$("ol [data-story]"))
     button.setAttribute("aria-current", button.dataset.story === story.id);
-  $(".pg-tales").value = story.id; // the list, where there is no room for it
   const own = !story.level && (!state.two || isTurned(state, story, ROWS));
   root.classList.toggle("pg-own", own);
+  $(".pg-tales").value = own ? "" : story.id; // the list, where there is no room for it
   $(".pg-head h2").textContent = own ? ui("own") : story.title;
   $(".pg-parting").textContent = ui(state.two ? "parting" : "alone");
   showWatch();
   $(".pg-reason").innerHTML =
-    `${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
+    `${CLOSE}${escaped(story.why)} <a href="${story.chapter}">${ui("read")}</a>`;
   for (const figure of $$("[data-chart]")) {
     const place = story.charts.indexOf(figure.dataset.chart);
     figure.classList.toggle("pg-big", place >= 0);
@@ -245,15 +246,16 @@ function showStory() {
 
 function showDials() {
   const { A, B } = state.set, differ = differing();
-  const few = differ[0] === "algorithm" ? ["algorithm"] : differ.slice(0, 2); // it brings others along
-  const box = $(".pg-differs > div"), more = differ.length - few.length;
-  const list = [state.two, more, ...few].join();
+  const [first = "algorithm"] = differ;
+  const few = first === "algorithm" ? [first] : differ.slice(0, 2); // it brings others along
+  const box = $(".pg-differs > div"), more = state.two && differ.length > few.length;
+  const list = [state.two, differ.length, ...few].join();
   if (box.dataset.list !== list) {
     box.dataset.list = list;
     const row = (name) => `<div class="pg-diff"><span class="pg-name">${dialName(name)}</span>
       ${each(BOTH, (side) => setOf(name, side, `${legend(side)} `))}</div>`;
-    const head = few.length ? "differs" : state.two ? "same" : "turn";
-    const text = few.length ? more && filled("more", { n: more }) : ui("all_dials");
+    const head = !state.two ? "turn" : differ.length ? "differs" : "same";
+    const text = more && filled("more", { n: differ.length - few.length });
     box.innerHTML = `<p class="pg-do">${ui(head)}</p>${each(few, row)}${
       text ? `<button class="pg-all">${text}</button>` : ""}`;
   }
