@@ -227,7 +227,12 @@ FIGURE = Figure(
         Preset(("谁也不等", "nobody waits"), limit=NONE, longest=12, swap=0),
         Preset(("轮流工作", "taking turns"), limit=0, longest=12, swap=0),
         Preset(("上限是 1", "limit 1"), limit=1, longest=12, swap=0),
-        Preset(("写到一半也换权重", "new weights mid-response"), limit=NONE, longest=12, swap=1),
+        Preset(
+            ("写到一半也换权重", "new weights mid-response"),
+            limit=NONE,
+            longest=12,
+            swap=1,
+        ),
     ],
     wide=True,
     note=(
