@@ -236,9 +236,9 @@ def test_every_word_of_a_stored_plot_has_a_translation_and_none_is_left_over():
     assert all(re.search("[\u4e00-\u9fff]", said["zh"]) for said in words)
 
 
-def test_every_static_plot_says_its_claim_first():
+def test_every_static_plot_says_its_claim_first_with_its_stop():
     for path in CHAPTERS:
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             said = cell["metadata"].get("figure", {}).get("caption", {})
             for caption in said.values():
-                assert re.match(r"\*\*.{8,}?\*\*", caption), f"{path.stem}: {caption}"
+                assert re.match(r"\*\*.{7,}?[.。?？]\*\*( |$)", caption), f"{path.stem}: {caption}"

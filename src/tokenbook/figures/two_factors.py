@@ -134,8 +134,8 @@ FIGURE = Figure(
         "一条概率的对数轴，上面一行从 μ 量比率，下面一行分成两段：μ 到 π_old 纠偏，"
         "π_old 到 π_θ 限步。斜线区里没有推力。",
         "A log axis of probability in two rows. Above, the ratio is measured from μ; "
-        "below it has two parts, from μ to π_old, which corrects, and from π_old to π_θ, "
-        "which is limited. Hatched: no push.",
+        "below it has two parts, from μ to π_old, which corrects, and from π_old to "
+        "π_θ, which is limited. Hatched: no push.",
     ),
     presets=[
         Preset(("更新之前", "before any update"), weight=0.68, ratio=1.0, sign=-1),
