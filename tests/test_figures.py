@@ -241,4 +241,6 @@ def test_every_static_plot_says_its_claim_first_with_its_stop():
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             said = cell["metadata"].get("figure", {}).get("caption", {})
             for caption in said.values():
-                assert re.match(r"\*\*.{7,}?[.。?？]\*\*( |$)", caption), f"{path.stem}: {caption}"
+                assert re.match(r"\*\*.{7,}?[.。?？]\*\*( |$)", caption), (
+                    f"{path.stem}: {caption}"
+                )
