@@ -656,7 +656,7 @@ def started(monkeypatch, name, seed, variant=0):
         cached.cache_clear()
     with monkeypatch.context() as patched:
         for module in [*sys.modules.values()]:
-            if module.__name__.startswith("tokenbook.lab.experiments"):
+            if getattr(module, "__name__", "").startswith("tokenbook.lab.experiments"):
                 for verb in VERBS.values():
                     if getattr(module, verb.__name__, None) is verb:
                         patched.setattr(module, verb.__name__, noting(verb))

@@ -367,7 +367,7 @@ def trained(
 
     mask = torch.zeros(shape, dtype=torch.bool)
     mask[rows, columns] = True
-    logits = policy.read(put("state", torch.long)) / dials["temperature"]
+    logits = policy.logits_of(put("state", torch.long)) / dials["temperature"]
     log_probs = tc.token_log_probs(logits, put("token", torch.long))
     loss = tc.policy_loss(
         row,
@@ -422,7 +422,7 @@ def spoken(theta, row, task: EnumerableTask, step: dict, run: dict, dials: dict)
     """Log-probs and values of a step's tokens under the page's parameters."""
     policy, _ = policy_at(theta, row, task, run, dials)
     states, said = torch.tensor(step["state"]), torch.tensor(step["token"])
-    log_p = (policy.read(states) / dials["temperature"]).log_softmax(-1)
+    log_p = (policy.logits_of(states) / dials["temperature"]).log_softmax(-1)
     values = run["scale"] * policy.values[states] if row.critic else torch.zeros(0)
     return log_p.gather(1, said[:, None])[:, 0].tolist(), values.tolist()
 
@@ -581,7 +581,7 @@ def by_hand(policy: PrefixPolicy, reference: PrefixPolicy, heat: float) -> dict:
 
     def log_p(model):
         hot = torch.where(model.told[states], 1.0, heat)[:, None]
-        return (model.read(states) / hot).log_softmax(-1)
+        return (model.logits_of(states) / hot).log_softmax(-1)
 
     now, start = log_p(policy), log_p(reference)
     names = ("reward", "success", "length", "entropy", "kl", "chosen")
@@ -647,7 +647,7 @@ def test_a_response_is_said_as_often_as_its_probability(v8, name):
     said = v8.call("measureAt", set_, TASKS[name], 0.0, draws)["said"]
     task = ENUMERABLE[name]
     policy = PrefixPolicy(task)
-    chance = policy.read(torch.arange(len(policy.own) - 2)).softmax(-1).detach()
+    chance = policy.logits_of(torch.arange(len(policy.own) - 2)).softmax(-1).detach()
     size = len(task.tree.prefixes)
     place = {prefix: s for s, prefix in enumerate(task.tree.prefixes)}
     for q, counts in said.items():
