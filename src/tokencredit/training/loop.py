@@ -82,8 +82,8 @@ def train(
         entropy, kl (to the policy before the update, last step), no_gradient (share of
         tokens with an advantage and no gradient: the clipped ones), ref_kl (with a
         reference: k1 summed over the response), value_error (with a critic), grad_norm,
-            kept (responses in the update), tokens (sampled so far), seconds (CPU,
-        so far), and those of `measure`. For a game also turns, invalid, cut, see
+        kept (responses in the update), tokens (sampled so far), seconds (CPU, so
+        far), and those of `measure`. For a game also turns, invalid, cut, see
         `play`. With "leave out" also unjudged (responses without a verdict); then a
         mean is over those that have one.
 

@@ -167,8 +167,8 @@ def random_goal(seed: int, items: tuple[Item, ...], page_size: int) -> Goal:
 class WebShop(Environment):
     """Buy the item of an instruction from a small shop.
 
-    Actions: `search WORDS`, `click N` (a result), `click COLOR`, `click SIZE`, `click
-        back`, `buy`. A click on anything not on the page has no effect.
+    Actions: `search WORDS`, `click N` (a result), `click COLOR`, `click SIZE`,
+    `click back`, `buy`. A click on anything not on the page has no effect.
     The instance is the instruction; the shop is the same for all; nothing is random.
 
     Args:
