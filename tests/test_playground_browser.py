@@ -956,11 +956,11 @@ def test_the_bet_comes_before_the_ending_and_is_kept(opened):
     assert page.is_disabled(".pg-why") and 0 < iterations(page) < 60
     play(page, "the-word-that-decides", "B")
     assert page.inner_text(".pg-watch") == told["watch"]["en"]
-    page.click(".pg-why")
-    assert told["why"]["en"] in page.inner_text(".pg-reason")
     verdict = page.inner_text(".pg-bet")
     assert verdict.startswith("You bet: B. Correct. Mean success: A 0.7")
     assert "Correct in 1 of 1" in verdict
+    page.click(".pg-why")
+    assert told["why"]["en"] in page.inner_text(".pg-reason")
     play(page, "clip-higher", "A")
     assert not page.is_visible(".pg-reason")
     assert "Incorrect, it is B." in page.inner_text(".pg-bet")

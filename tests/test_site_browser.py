@@ -197,6 +197,7 @@ def test_a_long_formula_scrolls_in_its_own_box_and_the_keyboard_reaches_it(
     page.set_viewport_size({"width": 240, "height": 844})  # a phone's width fits most
     page.goto((folder / "en" / CHAPTER).as_uri())
     page.add_style_tag(content=measure.WHOLE)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     page.evaluate(TWO_FRAMES)
     boxes = page.eval_on_selector_all(
         ".math-scroll",

@@ -90,6 +90,8 @@ def table(heads: list, rows: list) -> str:
     def line(tag: str, some: list[tuple[int, str]]) -> str:
         told = "".join(
             f"<{tag}{f' colspan={n}' * (n > 1)}>{escape(text)}</{tag}>"
+            if text
+            else "<td></td>"
             for n, text in some
         )
         return f"<tr>{told}</tr>"

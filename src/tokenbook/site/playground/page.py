@@ -208,7 +208,8 @@ def page_html(lang: str, chapters: str) -> str:
     css = "\n".join(
         (FOLDER / f"{name}.css").read_text("utf-8") for name in ("contract", "page")
     )
-    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css)).replace(": ", ":")
+    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css))
+    css = css.replace(": ", ":").replace(";}", "}")
     return (
         f'<style>{css}</style>\n<div id="playground" class="pg">'
         f"<noscript>{without}</noscript></div>\n"

@@ -8,7 +8,7 @@
   const chapter = article.querySelector(":scope > section");
   const FOLDED = ["setup", "checked", "picture", "hide-cell", "hide-input", "remove-input"];
   const CODE = `.cell:has(> .cell_input)${FOLDED.map((t) => `:not(.tag_${t})`).join("")}`;
-  const SHOWN = `.cell.predicted, .explorer, figure, .math.display, .pst-scrollable-table-container, ${CODE}`;
+  const SHOWN = `.cell.predicted, .explorer, figure, .math.display, .pst-scrollable-table-container:not(:has(> .printed)), ${CODE}`;
   const AROUND = "p, ul, ol";
   const sentence = (p) => {
     const copy = p.cloneNode(true), ends = /[.!?](?=\s)|[。！？]/;
