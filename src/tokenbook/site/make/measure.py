@@ -40,7 +40,8 @@ FAST_3G = {  # Chromium's own numbers for Fast 3G
     "uploadThroughput": 750e3 / 8 * 0.9,
 }
 WHOLE = """section { content-visibility: visible !important }
-.bd-article > section > section { contain: layout style !important }"""
+.bd-article > section > section { contain: layout style !important }
+.ex-dials { position: static !important }"""  # below the window they lie on the drawing
 UNCOVER = """() => document.querySelectorAll(".covered").forEach(part => {
   part.classList.remove("covered");
   part.inert = false;
