@@ -75,6 +75,7 @@ def test_all_groups_of_the_index_have_one_number_of_columns_with_fewest_gaps():
     assert across([10, 5]) == 5
     assert across([12, 6]) == 6
     assert across([11, 6]) == 6  # one gap; 5 would leave 4 + 4
+    assert across([10, 10, 10, 6]) == 5  # four gaps in one group; 6 leaves 2 + 2 + 2
 
 
 def test_a_sketch_names_its_curves_in_the_language_of_the_page():

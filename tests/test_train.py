@@ -484,3 +484,23 @@ def test_a_rule_that_chooses_the_clip_sees_the_whole_step(policy):
 def test_dials_out_of_range_are_errors(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         Dials(**bad)
+
+
+@pytest.mark.parametrize("refresh", [1, 2])
+def test_a_sampler_is_made_anew_from_the_weights_of_each_refresh(
+    monkeypatch, policy, refresh
+):
+    trained, sampled = [], []
+
+    def collected(sampler, *args, **scoring):
+        trained.append(weights(policy))
+        sampled.append(weights(sampler))
+        return collect(sampler, *args, **scoring)
+
+    monkeypatch.setattr(loop, "collect", collected)
+    dials = replace(SMALL, steps=4, refresh=refresh, lr=0.01)
+    pays = {"reward_fn": lambda prompt, response: len(response) / 19}
+    train(policy, CHAIN, CENTRED, dials=dials, make_sampler=copy.deepcopy, **pays)
+    assert not any(torch.equal(trained[step], trained[step + 1]) for step in range(3))
+    for step in range(4):  # what samples is the policy at the last refresh
+        assert torch.equal(sampled[step], trained[step - step % refresh])
