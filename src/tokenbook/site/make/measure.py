@@ -40,8 +40,8 @@ FAST_3G = {  # Chromium's own numbers for Fast 3G
     "uploadThroughput": 750e3 / 8 * 0.9,
 }
 WHOLE = """section { content-visibility: visible !important }
-.bd-article > section > section { contain: layout style !important }
-.ex-dials { position: static !important }"""  # below the window they lie on the drawing
+.bd-article > section > section { contain: layout style !important }"""
+UNSTUCK = ".ex-dials { position: static !important }"  # else over what axe looks at
 UNCOVER = """() => document.querySelectorAll(".covered").forEach(part => {
   part.classList.remove("covered");
   part.inert = false;
@@ -241,7 +241,7 @@ def visit(
     if not slow:
         page.wait_for_timeout(500)  # requests after the load
     if check:  # the whole page, nothing folded, covered or not laid out so far
-        page.add_style_tag(content=WHOLE)
+        page.add_style_tag(content=WHOLE + UNSTUCK)
         page.evaluate(UNCOVER)
         page.evaluate(
             "document.querySelectorAll('details').forEach(d => d.open = true)"
