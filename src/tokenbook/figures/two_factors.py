@@ -112,7 +112,7 @@ FIGURE = Figure(
         Dial(
             "ratio",
             RATIOS,
-            1.0,
+            0.9,
             ("这批走了多远", "moved so far"),
             "π_θ/π_old",
             fine=False,
@@ -138,8 +138,8 @@ FIGURE = Figure(
         "π_θ, which is limited. Hatched: no push.",
     ),
     presets=[
-        Preset(("更新之前", "before any update"), weight=0.68, ratio=1.0, sign=-1),
         Preset(("更新之后", "after an update"), weight=0.68, ratio=0.9, sign=-1),
+        Preset(("更新之前", "before any update"), weight=0.68, ratio=1.0, sign=-1),
         Preset(("走得更远", "further still"), weight=0.68, ratio=0.75, sign=-1),
         Preset(("数据很新", "fresh data"), weight=1.0, ratio=0.9, sign=-1),
         Preset(("旧得多的好词元", "a stale good one"), weight=1.8, ratio=1.1, sign=1),
