@@ -40,7 +40,7 @@ def loss_of(arm, log_probs, given, tokens, old):
     """The mean loss of the places of a mini-batch, N of them.
 
     Args:
-        arm: of ARMS.
+        arm: of ARMS, or of those of `distillation-direction`.
         log_probs: of the student, [N, V].
         given: the teacher's, [N, V].
         tokens: the sampled ones, [N].
@@ -50,9 +50,9 @@ def loss_of(arm, log_probs, given, tokens, old):
     def at(x):
         return x.gather(1, tokens[:, None])[:, 0]
 
-    if arm == "student, vocabulary":  # the reverse KL, exactly
+    if arm in ("student, vocabulary", "teacher, reverse"):  # the reverse KL, exactly
         return (log_probs.exp() * (log_probs - given)).sum(1).mean()
-    if arm == "teacher, vocabulary":  # the forward KL, exactly
+    if arm in ("teacher, vocabulary", "student, forward"):  # the forward KL, exactly
         return (given.exp() * (given - log_probs)).sum(1).mean()
     if arm == "teacher, token":
         return -at(log_probs).mean()
