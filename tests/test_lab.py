@@ -666,11 +666,15 @@ def started(monkeypatch, name, seed, variant=0):
     return calls[-1]  # a teacher's are before
 
 
-@pytest.mark.parametrize("name", NAMES)
+FLAT = ("fork-critic",)  # a uniform table: its seeds differ in what is sampled
+TAUGHT = ("distillation-direction",)  # what trains in `train` is its teacher
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in FLAT])
 def test_every_seed_starts_from_a_policy_of_its_own(monkeypatch, name):
     first, second = (started(monkeypatch, name, seed) for seed in (0, 1))
     assert not torch.allclose(first, second), f"{name}: both seeds start from one"
-    if experiments()[name].settings.get("task") == "signs":
+    if experiments()[name].settings.get("task") == "signs" and name not in TAUGHT:
         read = torch.zeros(1, 3, dtype=torch.long)
         for seed, logits in enumerate((first, second)):
             with torch.no_grad():

@@ -1192,10 +1192,18 @@ READOUTS = [
         "of them not sampled 23",
         "sampled / trained 12 / 35",
     ),
-    # .68 < .8 and A < 0: PPO is shut; measured from π_old it is 1 (cell of 12)
+    # .68·.9 = .612 < .8 and A < 0: PPO is shut; measured from π_old it is .9
     (
         "two_factors",
         {},
+        "push of PPO 0.00 no push",
+        "push, decoupled −0.61 still pushed",
+        "product ρ 0.61",
+    ),
+    # before any update it is 1 (cell of 12)
+    (
+        "two_factors",
+        {"ratio": 1.0},
         "push of PPO 0.00 no push",
         "push, decoupled −0.68 still pushed",
         "corrects: w 0.68",

@@ -34,10 +34,14 @@ EXPERIMENT = Experiment(
     | {"ref_kl": "k1 against the teacher, summed over a response"},
     settings={"task": "signs", "lr": 5e-4, **DIALS},
     claims={
-        "the reverse KL ends higher in every seed though the teacher writes": (
+        "the reverse KL ends higher by 0.02 on average though the teacher writes": (
             lambda rows: (
-                end(rows, "teacher, reverse") > end(rows, "student, forward")
-            ).all()
+                end(rows, "teacher, reverse").mean()
+                > end(rows, "student, forward").mean() + 0.02
+            )
+        ),
+        "but not in every seed": lambda rows: (
+            (end(rows, "teacher, reverse") > end(rows, "student, forward")).sum() == 4
         ),
     },
     message={
