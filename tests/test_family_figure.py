@@ -1,11 +1,16 @@
 """The map of what came after: what is typed about a method agrees with the table."""
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from tokenbook.figures import family
 from tokenbook.figures._thread import STAGES
 from tokencredit import ALGORITHMS
 
+ROOT = Path(__file__).parents[1]
 ROWS = [method for method in family.METHODS if not method.code]
 
 
@@ -15,6 +20,26 @@ def test_a_card_fits_its_place(method):
     assert 1 <= len(family.code_of(method)) <= family.LINES
     assert 2 <= len(family.line_of(method)) <= family.DEEP
     assert 0 <= method.ships <= 16
+
+
+@pytest.mark.parametrize("lang", ("zh", "en"))
+def test_a_count_of_libraries_is_that_of_the_survey(lang):
+    """A card whose name the survey did not count says what was counted instead."""
+    text = yaml.safe_load((ROOT / "book/wild/16.yml").read_text("utf-8"))[lang]
+    lines = re.findall(r"^\| ([^|]+) \| (\d+) \|", text, re.M)
+    names = {
+        "OPD": {"zh": "同策略蒸馏", "en": "on-policy distillation"},
+        "GRPO + TIS": {"zh": "TIS", "en": "TIS"},
+        "ScaleRL": {"zh": "异步", "en": "asynchrony"},
+    }
+    for method in family.METHODS:
+        name = names.get(method.name, {}).get(lang, method.name)
+        (found,) = [
+            int(n) for line, n in lines if re.search(rf"\b{re.escape(name)}", line)
+        ]
+        assert method.ships == found, method.name
+    counted = {m.name for m in family.METHODS if m.counts != family.Method.counts}
+    assert counted == {"ScaleRL", "GRPO + TIS"}
 
 
 def test_a_method_with_a_row_is_told_by_its_row():

@@ -39,10 +39,11 @@ class Method:
         name: on its card; the key of its row, if `row` is true.
         stage: the end of the arrow that it changes.
         says: its change, in a sentence.
-        ships: in how many of the sixteen libraries of the survey it was found.
+        ships: in how many of the sixteen libraries of the survey `counts` was found.
         code: its change in code; empty for a row, whose changes are computed.
         parents: the rows that it starts from; empty for a row.
         also: ends of the other arrows, if a recipe changes several.
+        counts: what the survey counted, where it is not the method itself.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Method:
     code: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    counts: tuple[str, str] = ("有它的训练库，共 16 个", "training libraries, of 16")
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -77,6 +79,7 @@ METHODS = (
         ),
         ("PPO", "GRPO", "CISPO"),
         ("credit", "weight"),
+        ("能异步采样的训练库，共 16 个", "asynchronous libraries, of 16"),
     ),
     Method(
         "OPD",
@@ -148,7 +151,7 @@ METHODS = (
             "先逐词元裁剪，再取几何平均，一条回答一个权重",
             "Clip every token, then take the geometric mean: one weight a response",
         ),
-        4,
+        2,
     ),
     Method(
         "SAPO",
@@ -176,6 +179,7 @@ METHODS = (
             "A truncated weight for a sampler that computes differently",
         ),
         13,
+        counts=("有这类修正的训练库，共 16 个", "libraries that correct this, of 16"),
     ),
     Method(
         "Clip-Cov",
@@ -310,7 +314,11 @@ def draw(L, method):
                 h("div", strip(*thread, ways=""), cls="ex-descent"),
                 caption(L("从哪里来", "where it comes from")),
                 h("div", strip(*chips, ways=""), cls="ex-descent"),
-                caption(L("代码里只差这几行", "all that changes in the code")),
+                caption(
+                    L("代码里主要改这几行", "the main lines that change")
+                    if chosen.code
+                    else L("代码里只差这几行", "all that changes in the code")
+                ),
                 h(
                     "div",
                     *(h("p", text) for text in lines),
@@ -327,10 +335,7 @@ def draw(L, method):
                 else word_of(L, chosen.stage),
             ),
             tile(L("在 ALGORITHMS 里", "a row of ALGORITHMS"), has),
-            tile(
-                L("有它的训练库，共 16 个", "training libraries, of 16"),
-                str(chosen.ships),
-            ),
+            tile(L(*chosen.counts), str(chosen.ships)),
         ],
     )
 
