@@ -666,7 +666,7 @@ def started(monkeypatch, name, seed, variant=0):
     return calls[-1]  # a teacher's are before
 
 
-FLAT = ("fork-critic",)  # a uniform table: its seeds differ in what is sampled
+FLAT = ("fork-critic", "rare-action")  # one table: seeds differ in what is sampled
 TAUGHT = ("distillation-direction",)  # what trains in `train` is its teacher
 
 
