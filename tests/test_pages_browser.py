@@ -890,6 +890,78 @@ def test_words_filter_the_symptoms_and_from_none_there_is_a_way_back(
     assert cards.count() == every
 
 
+OPEN = "() => [...document.querySelectorAll('.symptom[open]')].map((e) => e.innerText)"
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_a_symptom_is_a_line_that_a_link_and_paper_open(folder, browser, lang, look):
+    context = browser.new_context(**measure.LOOKS[look])
+    page = context.new_page()
+    address = (folder / lang / "book/symptoms.html").as_uri()
+    page.goto(address)
+    page.add_style_tag(content=measure.WHOLE)
+    high = "document.documentElement.scrollHeight"
+    lines = page.locator(".listed > .symptom > summary")
+    assert lines.count() == len(curves()) and page.evaluate(OPEN) == []
+    assert all(44 <= line.bounding_box()["height"] < 100 for line in lines.all())
+    low = page.evaluate(high)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".symptom:not([open])").count() == 0
+    assert page.evaluate(high) > 3 * low
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(OPEN) == []
+    anchor = [*curves()][5]
+    for _ in range(2):  # also where one is
+        page.locator(f'.finder a[href="#{anchor}"]').click()
+        (shown,) = page.evaluate(OPEN)
+        assert "\n" in shown
+        page.locator(f"#{anchor} > .symptom > summary > h3").click()
+        assert page.evaluate(OPEN) == []
+    page.goto("about:blank")
+    page.goto(f"{address}#key-reward")
+    page.locator(".symptom[open]").wait_for()
+    (shown,) = page.evaluate(OPEN)
+    assert "critic/rewards/mean" in shown
+    page.locator(".symptom[open]").evaluate("e => e.scrollIntoView()")
+    assert measure.axe(page) == []
+    context.close()
+
+
+def test_without_a_script_every_symptom_is_told(folder, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "en/book/symptoms.html").as_uri())
+    told = page.locator(".listed > .listed > p.log-keys")
+    assert told.count() > 40 and all(one.is_visible() for one in told.all())
+    context.close()
+
+
+def test_the_captions_of_plots_and_live_figures_look_alike(folder, page):
+    """The claim, what is said below it, and the lines above and below."""
+    look = """(pairs) => pairs.map((pair) => pair.map((css) => {
+      const { fontSize, fontWeight, fontStyle, lineHeight, color, borderTop, borderBottom }
+        = getComputedStyle(document.querySelector(css));
+      return [fontSize, fontWeight, fontStyle, lineHeight, color, borderTop, borderBottom]
+        .join();
+    }))"""
+    pairs = [
+        [".explorer .ex-title", "figcaption .caption-text > strong:first-child"],
+        [".explorer .ex-note", "figcaption .caption-text"],
+    ]
+    frame = [".explorer fieldset", "div.cell_output figure:has(> .fig)"]
+    lines = """(all) => all.map((css) => {
+      const { borderTop, borderBottom } = getComputedStyle(document.querySelector(css));
+      return borderTop + borderBottom;
+    })"""
+    for width in (1440, 390):
+        opened(page, folder, "en/chapters/10_dapo", width)
+        for live, still in page.evaluate(look, pairs):
+            assert live == still
+        one, other = page.evaluate(lines, frame)
+        assert one == other and "1px solid" in one
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_on_a_phone_the_matrix_of_the_zoo_is_a_line_for_each_algorithm(
     folder, page, lang

@@ -72,6 +72,18 @@ def test_a_path_goes_nowhere_twice_and_from_chapter_to_chapter(name):
     assert order == sorted(order)
 
 
+@pytest.mark.parametrize("name", PATHS)
+def test_no_step_of_a_path_lies_in_another(name):
+    """It would be counted twice, and the way on would lead back to it."""
+    there = {(step.page, step.anchor) for step in steps(name)}
+    for page, anchor in there:
+        found = chapter(ROOT / f"{page}.ipynb")[1] if "chapters" in page else []
+        for section in found:
+            if section.anchor == anchor:
+                inside = {(page, one.anchor) for one in minutes.under(found, section)}
+                assert inside & there == {(page, anchor)}
+
+
 def test_the_main_road_is_every_chapter_and_as_long_as_their_heads_say():
     said = [minutes.road(chapter(file)[1]) for file in FILES]
     assert [step.minutes for step in steps("road")] == said

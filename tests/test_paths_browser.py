@@ -92,6 +92,38 @@ def test_the_step_of_a_path_stands_above_the_contents_and_in_a_phones_bar(
     assert re.fullmatch(r"1/\d+", step.inner_text())
 
 
+@pytest.mark.parametrize(("width", "card"), [(1440, ".path-here"), (390, ".path-step")])
+def test_where_a_section_of_a_path_ends_a_line_leads_on_and_the_step_counts(
+    folder, page, width, card
+):
+    page.set_viewport_size({"width": width, "height": 900})
+    start(page, folder, "en", "?follow=weekend")
+    page.goto((folder / "en/chapters/05_critics_gae.html").as_uri())
+    page.locator(".path-step").wait_for(state="attached")
+    said = page.locator(card).inner_text
+    first = int(re.search(r"\d+", said())[0])
+    sections = page.evaluate(
+        """pathData.paths.weekend.steps.filter(([page]) => /05_/.test(page))
+        .map(([, anchor]) => anchor)"""
+    )
+    assert len(sections) == page.locator(".path-next").count() > 3
+    for n, anchor in enumerate(sections[1:3], 1):
+        line = page.locator(f"#{sections[n - 1]} > .path-next")
+        assert line.bounding_box()["height"] < 60
+        line.locator("a").click()
+        page.wait_for_url(lambda url, anchor=anchor: url.endswith(f"#{anchor}"))
+        page.wait_for_function(
+            "([css, n]) => document.querySelector(css).innerText.includes(n)",
+            arg=[card, f"{first + n}"],
+        )
+        assert not re.search(rf"\b{first}\b", said())
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_function(
+        "([css, n]) => document.querySelector(css).innerText.includes(n)",
+        arg=[card, f"{first}"],
+    )
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 def test_the_cards_of_the_paths_stand_still_while_one_opens_under_them(
     folder, page, lang

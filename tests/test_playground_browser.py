@@ -354,7 +354,7 @@ def test_a_curve_that_is_drawn_along_shows_its_iteration(opened, axis, end, each
     page.mouse.move(box["x"] + 5, box["y"] + 40)
     page.mouse.down()
     for want in (5, 3):
-        x = place["left"] + place["W"] * (want * each - 0.2) / end
+        x = place["left"] + place["W"] * (want - 0.2) * each / end
         page.mouse.move(box["x"] + x, box["y"] + 40)
         page.wait_for_timeout(100)
         assert iterations(page) == want
@@ -1411,3 +1411,49 @@ def test_on_a_phone_play_brings_into_view_who_is_satisfied(opened):
         page.locator(css).bounding_box() for css in ("[data-level]", ".pg-bar")
     )
     assert curve["y"] + curve["height"] < bar["y"]
+
+
+@pytest.mark.parametrize("address", ["length-from-nowhere", HOLES])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_plot_is_as_wide_as_its_words_leave_it_and_cuts_none(opened, address, width):
+    page = opened(f"#s={address}", width=width)
+    css = ".pg-curve canvas" if address == HOLES else ".pg-big canvas"
+    plot = page.locator(css).first
+    page.evaluate("""() => {
+      const pen = CanvasRenderingContext2D.prototype, { fillText } = pen;
+      window.over = [];
+      pen.fillText = function (text, x, y) {
+        const { width } = this.measureText(text), { clientWidth } = this.canvas;
+        const right = x + { left: width, center: width / 2, right: 0 }[this.textAlign];
+        if (right > clientWidth) over.push([text, right - clientWidth]);
+        fillText.call(this, text, x, y);
+      };
+    }""")
+    gutter = """e => e.clientWidth - e.place.left - e.place.W"""
+    assert plot.evaluate(gutter) == pytest.approx(12)  # nothing is said there
+    end = plot.evaluate("e => e.place.end")
+    if address != HOLES:
+        page.locator("[data-bet]").first.click()
+    gutters = []
+    while iterations(page) < end:
+        page.evaluate(
+            "() => { for (let i = 0; i < 20; i++) document.querySelector('.pg-step').click() }"
+        )
+        gutters.append(plot.evaluate(gutter))
+    assert gutters == sorted(gutters) and gutters[-1] > 50
+    assert gutters[len(gutters) // 3] == pytest.approx(12)
+    assert page.evaluate("over") == []
+
+
+def test_on_a_phone_who_is_satisfied_stays_in_view_above_the_painted_sheet(opened):
+    page = opened(f"#s={HOLES}", width=390)
+    cells = page.locator(".pg-sheet .pg-leaf")
+    for cell in (cells.first, cells.last):
+        cell.evaluate("e => e.scrollIntoView({ block: 'center' })")
+        box = cell.bounding_box()
+        low = edges(page, ".pg-checker")
+        assert 0 <= low[0] < low[1] <= box["y"]
+        cell.click()
+        assert low == edges(page, ".pg-checker")
+    page.locator(".pg-charts").evaluate("e => e.scrollIntoView()")
+    assert edges(page, ".pg-checker")[0] >= 0
