@@ -940,10 +940,9 @@ def test_without_a_script_every_symptom_is_told(folder, browser):
 def test_the_captions_of_plots_and_live_figures_look_alike(folder, page):
     """The claim, what is said below it, and the lines above and below."""
     look = """(pairs) => pairs.map((pair) => pair.map((css) => {
-      const { fontSize, fontWeight, fontStyle, lineHeight, color, borderTop, borderBottom }
+      const { fontSize, fontWeight, fontStyle, lineHeight, color }
         = getComputedStyle(document.querySelector(css));
-      return [fontSize, fontWeight, fontStyle, lineHeight, color, borderTop, borderBottom]
-        .join();
+      return [fontSize, fontWeight, fontStyle, lineHeight, color].join();
     }))"""
     pairs = [
         [".explorer .ex-title", "figcaption .caption-text > strong:first-child"],

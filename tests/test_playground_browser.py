@@ -158,7 +158,7 @@ def test_every_algorithm_on_every_task_runs(opened):
     tasks = page.evaluate(
         "() => [...document.querySelector('#pg-task').options].length"
     )
-    assert rows == len(playground.rows()) and tasks == len(playground.WORDS)
+    assert rows == len(playground.rows()) and tasks == len(playground.task_data())
     for task in range(tasks):
         page.evaluate(
             """(n) => {
@@ -1437,7 +1437,10 @@ def test_a_plot_is_as_wide_as_its_words_leave_it_and_cuts_none(opened, address, 
     gutters = []
     while iterations(page) < end:
         page.evaluate(
-            "() => { for (let i = 0; i < 20; i++) document.querySelector('.pg-step').click() }"
+            """() => {
+              const step = document.querySelector(".pg-step");
+              for (let i = 0; i < 20; i++) step.click();
+            }"""
         )
         gutters.append(plot.evaluate(gutter))
     assert gutters == sorted(gutters) and gutters[-1] > 50

@@ -1,7 +1,8 @@
 "use strict";
 // The index of the symptoms: words leave what has all of them, beside the choice of a quantity,
 // which the style sheet makes alone. It counts the shown ones, and offers a way back from none. The
-// choice is in the address, so that it can be sent.
+// choice is in the address, so that it can be sent. A symptom is folded to its title, and so are
+// the keys of a quantity; `book.js` opens the target of a link.
 (() => {
   const finder = document.querySelector(".finder"), bar = finder.querySelector(".finder-words");
   const field = bar.querySelector("input"), says = bar.querySelector("[role=status]");
@@ -11,6 +12,28 @@
     const text = document.getElementById(card.querySelector("a").hash.slice(1));
     return { card, text, low: text.textContent.toLowerCase(), of: card.dataset.of.split(" "), item: item(text.id) };
   });
+  const make = (name, className, ...parts) => {
+    const element = document.createElement(name);
+    element.className = className;
+    element.append(...parts);
+    return element;
+  };
+  const folded = (title, parts) =>
+    make("details", "symptom", make("summary", "", ...title), make("section", "side-body", ...parts));
+  for (const { text } of symptoms) {
+    const title = text.querySelector("h3");
+    title.remove();
+    text.append(folded([title], text.childNodes));
+  }
+  for (const list of document.querySelectorAll("dl.log-keys")) {
+    const quantities = [];
+    for (const item of list.children)
+      if (item.matches("dt")) { // its link stands with what is folded
+        const keys = make("ul", "", make("li", "", item.querySelector("a")));
+        quantities.push([item.querySelectorAll("[id], strong"), keys]);
+      } else quantities.at(-1)[1].append(make("li", "", ...item.childNodes));
+    list.replaceWith(...quantities.map(([name, keys]) => folded(name, [keys])));
+  }
   const groups = [...finder.querySelectorAll("div[data-of]")].map((box) => {
     const inside = symptoms.filter(({ card }) => box.contains(card)), text = inside[0].text.parentElement;
     return { box, text, inside, item: item(text.id) };

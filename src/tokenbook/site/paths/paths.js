@@ -19,6 +19,7 @@
   const fill = (text, ...values) => text.replace(/\{\}/g, () => values.shift());
   const root = document.documentElement.dataset.content_root ?? "./";
   const OFF = /^(in-the-wild|exercise|interview-questions)/; // in a chapter, not on its road
+  const BAR = 96; // px below the top of the window: header, and where a link puts a heading
   const page = document.body.dataset.page;
 
   const withData = (then) => {
@@ -57,6 +58,7 @@
     // A path may come to a page again: where one is, the address says, or the step before.
     const hash = decodeURIComponent(location.hash.slice(1)), was = +recall("path step");
     const at = number(here.find(([, anchor]) => anchor === hash) ?? here.find((step) => number(step) >= was) ?? here[0]);
+    const run = here.filter((step) => steps.slice(...[at, number(step)].sort((a, b) => a - b)).every(([place]) => place === page));
     const link = (step, className) => {
       const a = make("a", className);
       a.href = address(step);
@@ -77,8 +79,7 @@
       box.ariaLabel = path.name;
       box.append(make("b", "", path.name));
       if (here.length) {
-        remember("path step", at);
-        box.append(make("span", "", fill(words.step, at + 1, steps.length)));
+        box.append(make("span", ""));
       } else {
         const way = make("span", "", said(words.back));
         way.append(link(steps[was] ?? steps[0], ""));
@@ -86,8 +87,26 @@
       }
       box.append(leave);
       nav.closest(".sidebar-primary-item").before(box); // it stands while the contents scroll
-      const bar = here.length && document.querySelector(".header-article-items__start");
-      if (bar) bar.append(Object.assign(make("span", "path-step", `${at + 1}/${steps.length}`), { ariaHidden: "true" }));
+      if (here.length) {
+        const short = Object.assign(make("span", "path-step"), { ariaHidden: "true" });
+        document.querySelector(".header-article-items__start")?.append(short);
+        // The step is the last that began above; a part far below is not asked, which would lay it out.
+        const above = (element) => element?.getBoundingClientRect().top <= BAR;
+        const began = ([, anchor]) => {
+          const part = document.getElementById(anchor);
+          return !anchor || (above(part?.closest("article > section > section")) && above(part));
+        };
+        let shown;
+        const look = (now = number(run.findLast(began) ?? run[0])) => {
+          if (now === shown) return;
+          shown = now;
+          remember("path step", now);
+          box.querySelector("span").textContent = fill(words.step, now + 1, steps.length);
+          short.textContent = `${now + 1}/${steps.length}`;
+        };
+        look(at);
+        addEventListener("scroll", () => requestAnimationFrame(() => look()), { passive: true });
+      }
       for (const entry of all("a[data-page]", nav)) {
         const inside = steps.filter(([place]) => place === entry.dataset.page);
         entry.classList.toggle("lit", inside.length > 0);

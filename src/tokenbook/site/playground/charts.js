@@ -46,14 +46,16 @@ function nice(x) {
 // Curves. sides: [{name, lines, at, text}], at[i] being the places of line i on the x axis and text
 // the name of the line. `look` is the iteration whose values are printed, `from` the one from which
 // on the sides are apart, `of` the unit of the x axis, and `empty` the text before the first run.
-// The canvas keeps the `place` of its plot. Right of the last iteration there is room for words.
+// The canvas keeps the `place` of its plot. What is drawn leaves room for words on its right.
 function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, look, from, empty }, ink) {
   const { pen, w, h } = surface(canvas);
   if (!w) return;
   pen.font = `600 12px ${FONT}`;
   const words = sides.map(({ name, text = name }) => pen.measureText(`${text} −0.00`).width);
-  const left = 34, right = Math.max(...words) + 12, top = 8, bottom = 18;
-  const W = w - left - right, H = h - top - bottom;
+  const drawn = Math.max(0, ...sides.flatMap(({ lines, at }) => // nothing is, right of it
+    lines.map((line, i) => at?.[i][line.length - 1] ?? line.length - 1)));
+  const left = 34, top = 8, bottom = 18, room = w - left - 12;
+  const W = Math.min(room, ((room - Math.max(...words)) * end) / drawn), H = h - top - bottom;
   canvas.place = { left, W, end };
   let high = max ?? least;
   if (max === undefined)
@@ -93,8 +95,7 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
     if (X(from) > left + 20 && !near) pen.fillText(from, X(from), h - 4);
   }
 
-  const ends = [];
-  let far = left; // nothing is drawn right of it
+  const ends = [], far = X(drawn);
   for (const { name, lines, at, text = name } of sides) {
     const style = LINES[name], stride = Math.max(1, Math.floor((1.2 * lines[0].length) / W));
     const draw = (ys, xs) => {
@@ -120,10 +121,6 @@ function curves(canvas, sides, { min = 0, max, least = 0, of = "", end, marks, l
     const { xs, ys } = middleOf(lines, at);
     draw(ys, xs);
     pen.setLineDash([]);
-    lines.forEach((line, i) => {
-      const n = line.length - 1;
-      if (n >= 0) far = Math.max(far, X(at ? at[i][n] : n));
-    });
     let k = Math.min(look ?? Infinity, ...lines.map((line) => line.length - 1));
     const value = () => common(lines.map((line) => line[k]));
     while (k >= 0 && value() !== value()) k--;

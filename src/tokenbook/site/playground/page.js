@@ -275,7 +275,7 @@ function play() {
 // What is watched comes into view: who is satisfied, or the first curve.
 function watchRun(always) {
   const behavior = calm.matches ? "auto" : "smooth", [name] = storyNow().charts;
-  const box = $(levelNow() ? ".pg-satisfied" : `[data-chart=${name}]`);
+  const box = $(levelNow() ? ".pg-verdict" : `[data-chart=${name}]`);
   if (levelNow() || always || box.getBoundingClientRect().top > 0)
     box.scrollIntoView({ behavior, block: levelNow() ? "start" : "nearest" });
 }

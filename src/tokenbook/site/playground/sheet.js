@@ -17,7 +17,8 @@ const sheetBox = () => `<section class="pg-paint">
 
 const satisfiedBox = () => `<section class="pg-satisfied">
   <p class="pg-verdict" role="status"></p>
-  ${each(WHO, (who) => `<p class="pg-meter pg-${who}"><span>${ui(who)}</span><i></i><output></output></p>`)}
+  <div class="pg-meters">${each(WHO, (who) =>
+    `<p class="pg-meter pg-${who}"><span>${ui(who)}</span><i></i><output></output></p>`)}</div>
   <figure class="pg-curve" data-level><figcaption>${ui("satisfied")}</figcaption>
     <canvas role="img"></canvas></figure></section>`;
 

@@ -33,7 +33,7 @@
 
   // What a section holds: of a side, what is folded in it, if it is open.
   const inside = (section, what) =>
-    all(`:scope > ${what}, :scope > .side-fold[open] > .side-body > ${what}`, section);
+    all(`:scope > ${what}, :scope > details[open] > .side-body > ${what}`, section);
 
   const here = () => {
     let [section] = all("article > section"), inner = section;
@@ -46,7 +46,7 @@
 
   // Blocks that all editions of a section share, in order: marks to measure a place by.
   const marks = (section) =>
-    inside(section, ":is(.cell, .math, table, .explorer, details:not(.side-fold), section)");
+    inside(section, ":is(.cell, .math, table, .explorer, details:not(.side-fold, .symptom), section)");
 
   // A place is a section and how far between which of its blocks the line is: in pixels
   // close under a block, so that a heading comes back where it was, and in parts of the way.
@@ -134,7 +134,7 @@
   // that checks an equation.
   const openTo = (target) => {
     if (!target?.closest("article")) return;
-    const own = target.matches(".cell") ? "details.hide" : ":scope > .side-fold";
+    const own = target.matches(".cell") ? "details.hide" : ":scope > :is(.side-fold, .symptom)";
     for (let fold = target.querySelector(own) ?? target.closest("details"); fold; fold = fold.parentElement.closest("details"))
       fold.open = true;
   };
@@ -161,6 +161,10 @@
         event.stopPropagation(); // one side may hold another
         set(fold, !fold.open);
       });
+    document.addEventListener("click", ({ target }) => { // also for the place where one is
+      const link = target.closest("a[href^='#']");
+      if (link) openTo(document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    });
     const [choice] = all(".depth");
     if (!choice) return;
     choice.disabled = false;
@@ -176,10 +180,6 @@
         goTo(now);
       });
     }
-    document.addEventListener("click", ({ target }) => { // also for the place where one is
-      const link = target.closest("a[href^='#']");
-      if (link) openTo(document.getElementById(decodeURIComponent(link.hash.slice(1))));
-    });
   };
 
   // ---- contents, progress, what was read ----------------------------------------------
