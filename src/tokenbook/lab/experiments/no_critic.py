@@ -68,7 +68,7 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "去掉价值网络，用八遍的坏处在五个种子里的四个更小，还有一个更大。",
-        "en": "Without the critic eight passes do less harm in four of five seeds, and more in one.",
+        "zh": "去掉价值网络，用八遍的坏处在五个种子里的四个更小。",
+        "en": "Without the critic eight passes do less harm in four of five seeds.",
     },
 )
