@@ -1085,7 +1085,7 @@ def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least)
 def test_what_is_folded_stands_beside_the_text_and_over_nothing(folder, page, lang):
     for chapter in ("05_critics_gae", "01_tokens_as_actions"):
         opened(page, folder, f"{lang}/chapters/{chapter}", 1440)
-        lines, rooms, met = page.evaluate(
+        lines, rooms, met, cut = page.evaluate(
             """() => {
               const parts = document.querySelectorAll("article > section > section");
               for (const part of parts) part.style.contentVisibility = "visible";
@@ -1106,7 +1106,9 @@ def test_what_is_folded_stands_beside_the_text_and_over_nothing(folder, page, la
                 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
               return [lines.length, closed.filter((e) => e.offsetHeight).length,
                 lines.filter((a) =>
-                  [...lines, ...others].some((b) => meet(a, b))).length];
+                  [...lines, ...others].some((b) => meet(a, b))).length,
+                closed.filter((e, i) => // what is painted ends with the section
+                  lines[i].right > box(e.closest("section")).right + 1).length];
             }"""
         )
-        assert lines > 15 and (rooms, met) == (0, 0), chapter
+        assert lines > 15 and (rooms, met, cut) == (0, 0, 0), chapter
