@@ -34,7 +34,7 @@ check: $(READY)  ## format, lint, parity, tests without a browser
 	$(BIN)/python -m tokenbook.languages.parity
 	$(BIN)/python -m tokenbook.languages.notebooks check
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile \
-	  --no-loadscope-reorder -m "not browser and ($(WHICH))"
+	  --no-loadscope-reorder --max-worker-restart 1 -m "not browser and ($(WHICH))"
 
 test: check browser  ## with the pages, and the notebooks on this CPU and as on the oldest
 	$(BIN)/python -m tokenbook.site --clean
@@ -48,7 +48,7 @@ kernel: $(READY)
 	$(BIN)/python tests/cpus.py --kernels native sse --threads 1
 
 browsed: $(READY)  # a page that was late on a busy machine is asked once more, alone
-	$(BROWSED) -n 3 --dist worksteal || $(BROWSED) --lf --lfnf none
+	$(BROWSED) -n 3 --dist worksteal --max-worker-restart 1 || $(BROWSED) --lf --lfnf none
 
 cpus: $(READY)  ## do numbers depend on the CPU? every kernel of it, 1 and 2 threads
 	$(BIN)/python tests/cpus.py

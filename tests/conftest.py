@@ -1,6 +1,7 @@
 """One thread, the same examples every time, and one browser on one site.
 
-Tests compare numbers and several runs may share the machine, so no time limit holds.
+Tests compare numbers and several runs may share the machine, so no time limit holds,
+except for a test that hangs (pyproject.toml).
 """
 
 import fcntl

@@ -294,6 +294,7 @@ def test_a_cluster_stores_the_rows_of_one_also_when_a_machine_dies(tmp_path, mar
     assert load(path_of(real, tmp_path / "cluster"))[0]["versions"]["jobs"] == "cluster"
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_run_says_why(tmp_path, marks, monkeypatch):
     chosen = marking(marks, lambda *_: None)
     monkeypatch.setattr("tokenbook.lab.sweep.PATIENCE", "1s")
@@ -313,6 +314,43 @@ def test_a_cluster_that_cannot_run_says_why(tmp_path, marks, monkeypatch):
                 quietly(chosen, tmp_path, cluster=address)
     assert not started(marks)
     assert not [*tmp_path.glob(".*lock")]
+
+
+class Answers:
+    """A client of a scheduler that knows workers of so many threads each."""
+
+    def __init__(self, *threads):
+        self.threads = threads
+
+    def __call__(self, address, timeout):
+        if self.threads == (OSError,):
+            raise OSError("timed out")
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def scheduler_info(self, n_workers):
+        return {"workers": {n: {"nthreads": n} for n in self.threads}}
+
+
+@pytest.mark.parametrize(
+    ("client", "message"),
+    [
+        (Answers(OSError), r"no scheduler answers at cluster 'tcp://h:1' \(timed out"),
+        (Answers(), "has no worker; start them so: dask"),
+        (Answers(2), "workers of several threads"),
+        (Answers(1, 2), "workers of several threads"),
+    ],
+    ids=["no scheduler", "no worker", "two threads", "one of two"],
+)
+def test_what_the_scheduler_answers_decides(monkeypatch, client, message):
+    monkeypatch.setattr("dask.distributed.Client", client)
+    with pytest.raises(ValueError, match=message):
+        next(sweep(print, [({}, 0, True, Path())], cluster="tcp://h:1"))
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch):
