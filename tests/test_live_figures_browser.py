@@ -250,6 +250,14 @@ def test_a_phone_shows_the_drawing_and_its_dials_on_one_screen(visit, figure, la
         ".map(e => e.getBoundingClientRect()))"
     )
     assert bottom - top <= SCREEN
+    dock, first = page.evaluate(  # docked dials cover the last of the drawing at most
+        """() => {
+          const [live, desk, dials] = [".ex-live", ".ex-desk", ".ex-dials"].map((css) =>
+            document.querySelector(css)?.getBoundingClientRect());
+          return dials ? [dials.height, (desk.top - live.top) / live.height] : [0, 1];
+        }"""
+    )
+    assert dock <= SCREEN / 4 and first > 0.7
     sizes = page.evaluate(
         "[...document.querySelectorAll('.explorer *')].filter(e => e.checkVisibility()"
         "&& [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim()))"

@@ -931,6 +931,15 @@ def test_the_numbers_of_a_story_are_measured_again(v8, told, name):
                 assert beyond(x) == pytest.approx(beyond(y), rel=0.02, abs=0.02)
 
 
+def test_three_times_the_learning_rate_is_worth_the_division_by_the_std(v8, told):
+    story = next(x for x in page.stories() if x["id"] == "dividing-by-the-std")
+    fast = story | {"A": {"lr": 3 * story["both"]["lr"]}}  # as chapter 8 says
+    rest = told["rows"], told["tasks"], page.SEEDS
+    answer = v8.call("measureStory", fast, *rest)
+    alone, divided = (page.spread(answer[side][0])[0] for side in ("A", "B"))
+    assert 0.8 * divided < alone < divided < beyond(MEASURED[story["id"]]["A"][0][0])
+
+
 def test_the_sides_of_a_story_are_apart_in_every_seed_or_it_says_so():
     assert set(MEASURED) == {story["id"] for story in page.stories()}
     assert len(MEASURED) >= 12

@@ -11,6 +11,7 @@ from PIL import Image
 from quick import some
 from test_site_build import load
 
+from tokenbook.explorer.embed import STATIC
 from tokenbook.site.playground import page as playground
 
 measure = load("measure")
@@ -19,8 +20,11 @@ LOOKS = [("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)]
 SHELL = """<!doctype html><html lang="{lang}" data-theme="{theme}"><head>
 <title>x</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
-<style>body {{ margin: 0; background: var(--tc-paper) }}</style></head>
+<style>{colors} body {{ margin: 0; background: var(--tc-paper) }}</style></head>
 <body><main><h1>x</h1>{page}</main></body></html>"""
+
+
+COLORS = (STATIC / "colors.css").read_text("utf-8")  # every page of the book has it
 
 
 # What every word of the mosaic leaves of the box that was painted before it
@@ -57,7 +61,7 @@ def folder(tmp_path_factory) -> Path:
     for lang in ("zh", "en"):
         page = playground.page_html(lang, "")
         for theme in ("light", "dark"):
-            text = SHELL.format(lang=lang, theme=theme, page=page)
+            text = SHELL.format(lang=lang, theme=theme, page=page, colors=COLORS)
             (out / f"{lang}-{theme}.html").write_text(text, encoding="utf-8")
     return out
 
@@ -226,7 +230,7 @@ def test_a_story_plays_to_its_end_and_stops(opened):
     main.click()
     assert iterations(page) > 62 and main.inner_text() == "↺ Restart"
     main.click()
-    assert iterations(page) == 0 and main.inner_text() == "▶ Play"
+    assert iterations(page) == 0 and main.inner_text() == "▶ Play without a bet"
 
 
 def test_who_wants_less_motion_presses_play_himself(opened):
@@ -417,6 +421,73 @@ def test_a_dial_turned_on_the_way_keeps_what_was_learned(opened):
     assert iterations(page) == 0  # another table: from the start
 
 
+ANEW = {
+    "en": ["↺ Restart", "↺ Run the new setting", "▶ Play"],
+    "zh": ["↺ 重来", "↺ 用新设置重来", "▶ 播放"],
+}
+PALE = "getComputedStyle(document.querySelector('.pg-big canvas')).opacity < 0.5"
+
+
+@pytest.mark.parametrize("lang", ANEW)
+@pytest.mark.parametrize("width", [1440, 390])
+def test_after_a_run_a_turned_dial_says_that_its_curves_are_not_of_it(
+    opened, lang, width
+):
+    again, anew, plays = ANEW[lang]
+    page = opened("#s=the-word-that-decides", lang=lang, width=width)
+    page.select_option(".pg-speed select", "fast", force=True)
+    says = lambda: (page.inner_text(".pg-play"), page.evaluate(PALE))  # noqa: E731
+    page.click(".pg-play")
+    page.wait_for_function(PLAYED, timeout=60_000)
+    page.evaluate("document.querySelector('[data-look]:last-of-type').click()")
+    page.wait_for_timeout(100)
+    assert says() == (again, False)
+    lr = "e => Number(e.value)"
+    was = page.locator('.pg-drawer [data-dial="lr"][data-side="A"]').evaluate(lr)
+    turn(page, "lr", "A", 0)
+    assert says() == (anew, True)
+    cut = "e => e.scrollWidth > e.clientWidth"
+    assert not page.locator(".pg-play").evaluate(cut)
+    seek(page, 20)
+    assert says() == (anew, True)  # what is looked at is still of the old one
+    turn(page, "lr", "A", was)
+    assert says()[1] is False  # they are of this setting again
+    assert page.is_enabled(".pg-why")
+    turn(page, "lr", "A", 0)
+    old = page.get_attribute('[data-chart="success"] canvas', "aria-label")
+    page.click(".pg-play")  # it runs at once
+    page.wait_for_function(PLAYED, timeout=60_000)
+    page.evaluate("document.querySelector('[data-look]:last-of-type').click()")
+    page.wait_for_timeout(100)
+    assert says() == (again, False) and iterations(page) == 60
+    new = page.get_attribute('[data-chart="success"] canvas', "aria-label")
+    assert new != old and "(" in new
+    page.click(".pg-play")
+    for _ in range(9):
+        step(page)
+    turn(page, "lr", "B", 0)  # on the way: Play goes on with it from here
+    assert says() == (plays, True)
+    step(page)
+    assert says() == (plays, False) and iterations(page) == 10
+
+
+@pytest.mark.parametrize(
+    ("lang", "alone", "after"),
+    [("en", "▶ Play without a bet", "▶ Play"), ("zh", "▶ 不猜，直接播放", "▶ 播放")],
+)
+def test_play_says_that_no_bet_was_made(opened, lang, alone, after):
+    page = opened("#s=the-word-that-decides", lang=lang)
+    shadow = "getComputedStyle(document.querySelector('.pg-bet p')).boxShadow"
+    assert page.inner_text(".pg-play") == alone and "inset" in page.evaluate(shadow)
+    page.click('[data-bet="A"]')
+    assert page.inner_text(".pg-play") == after
+    page = opened("#s=the-word-that-decides", lang=lang)
+    step(page)
+    assert page.inner_text(".pg-play") == after and page.evaluate(shadow) == "none"
+    page = opened(f"#s={HOLES}", lang=lang)  # nothing to bet on
+    assert page.inner_text(".pg-play") == after
+
+
 def test_freezing_draws_the_cosines_of_many_batches(opened):
     page = opened("#s=why-a-baseline")
     step(page)
@@ -508,10 +579,9 @@ def test_open_dials_lie_below_curves_and_maps_and_leave_every_part_in_its_place(
     page.click(".pg-thread .pg-all")
     assert places(page) == before
     bar, drawer = edges(page, ".pg-bar")[1], edges(page, ".pg-drawer")[0]
-    for css in (".pg-big canvas >> nth=0", *MAPS):
+    for css in (*(f".pg-big canvas >> nth={n}" for n in (0, 1)), *MAPS):
         top, bottom = edges(page, css)
         assert bar <= top and bottom <= drawer, css
-    assert edges(page, ".pg-thread")[0] >= 0  # no further than needed
     covered = """all => all.filter((e) => {
       const text = document.createRange();
       text.selectNodeContents(e.previousElementSibling);
@@ -637,7 +707,7 @@ def test_a_second_run_plays_where_one_has_run(opened):
     page = opened("#s=group-size&two=0")
     page.click(".pg-all")
     page.check(".pg-two input")
-    assert page.inner_text(".pg-play") == "▶ Play"  # nothing has run
+    assert page.inner_text(".pg-play") == "▶ Play without a bet"  # nothing has run
     page.uncheck(".pg-two input")
     step(page)
     page.check(".pg-two input")
@@ -841,12 +911,12 @@ def test_a_phone_has_dials_curve_and_transport_on_one_screen(opened):
 def test_on_paper_there_are_pictures_and_no_buttons(opened):
     page = opened("#s=group-size", theme="dark")
     step(page)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    dark = drawn(page, MAPS[0])
+    page.evaluate("document.documentElement.dataset.theme = 'light'")  # as book.js does
     page.emulate_media(media="print")
     assert not page.is_visible(".pg-bar") and not page.is_visible(".pg-stories")
     assert page.is_visible('[data-chart="success"] canvas')
-    paper = "getComputedStyle(document.documentElement).getPropertyValue('--tc-paper')"
-    assert page.evaluate(paper).strip() == "#fff"
+    assert drawn(page, MAPS[0]) != dark
 
 
 def test_the_page_weighs_at_most_48_kilobytes():

@@ -6,6 +6,7 @@ const trees = {}; // by task, grown once
 let state; // story, task, prompt, two sides?, x axis, and the setting of each side
 let runs, history; // per side: a run for each seed; per metric a line for each seed
 let iterations = 0, marks = []; // where dials were turned
+let ran; // the setting of what is on show, if a dial has been turned since
 let at = 0, film; // the iteration that is shown; per side what seed 1 was at each
 const FILM = 2000; // iterations that are kept
 const SEEDS = 8;
@@ -82,6 +83,7 @@ function follow(run, lines, n) {
 
 // Turn a dial. Runs go on from where they are, unless their table would be another one.
 function turned(name, side, value) {
+  if (!stale()) ran = JSON.stringify(state.set);
   turn(state.set[side], name, value, ROWS);
   if (!iterations || DIALS[name]?.again) begin();
   else if (runs[side]) {
@@ -89,10 +91,15 @@ function turned(name, side, value) {
     apart = null;
     const set = settingNow(side);
     for (const run of runs[side]) run.turn(set);
-    marks.push(iterations);
+    if (stale()) marks.pop();
+    if (ran !== JSON.stringify(state.set)) marks.push(iterations);
+    else if (over()) finish();
   }
   sync();
 }
+
+// Whether all that is on show came before the last dial was turned.
+const stale = () => iterations && marks.at(-1) === iterations;
 
 // Show the state, everywhere.
 function sync() {
@@ -300,11 +307,13 @@ function stop() {
   draw();
 }
 
-// At the end of a story the main button begins it again.
-const over = () => !playing && at >= storyNow().iterations;
+// At the end of a story the main button begins it again, or runs the new setting.
+const over = () => !playing && (stale() ? iterations : at) >= storyNow().iterations;
 
 function playButton() {
-  const [sign, does] = playing ? ["❚❚", "pause"] : over() ? ["↺", "reset"] : ["▶", "play"];
+  const [sign, does] = playing ? ["❚❚", "pause"] : over() ? ["↺", stale() ? "anew" : "reset"]
+    : ["▶", iterations || bet || !askable() ? "play" : "no_bet"];
+  root.classList.toggle("pg-stale", stale());
   $(".pg-play").textContent = `${sign} ${ui(does)}`;
   $(".pg-reset").textContent = ui(over() ? "go_on" : "reset");
 }
@@ -443,7 +452,11 @@ const CLICKS = {
   ".pg-close": closeDials,
   ".pg-play": () => {
     if (playing) { stop(); return; }
-    if (over()) { restart(); return; }
+    const anew = stale();
+    if (over()) {
+      restart();
+      if (!anew) return;
+    }
     play();
     if (isPhone()) watchRun();
   },
@@ -505,7 +518,11 @@ function open(stages, wanted) {
   const all = $$(".pg-stage").every((box) => !box.hidden);
   for (const button of $$(".pg-all")) button.setAttribute("aria-expanded", all);
   draw(); // the curves may have less room beside the dials
-  if (wanted && shut) watchRun(true); // what they turn stays in view
+  if (!wanted || !shut) return;
+  if (stages[1]) // what they turn stays in view: all curves of the story, if there is room
+    $(`[data-chart=${storyNow().charts.at(-1)}]`)
+      ?.scrollIntoView({ block: "nearest", behavior: "instant" });
+  watchRun(true);
 }
 
 function closeDials() {
@@ -547,11 +564,6 @@ function recolour() {
   if (runs) draw();
 }
 
-function printing(on) {
-  document.documentElement.classList.toggle("pg-printing", on);
-  recolour();
-}
-
 function listen() {
   root.addEventListener("input", changed);
   root.addEventListener("click", clicked);
@@ -574,8 +586,6 @@ function listen() {
     if (root.clientWidth !== width) draw();
     width = root.clientWidth;
   }).observe(root);
-  addEventListener("beforeprint", () => printing(true));
-  addEventListener("afterprint", () => printing(false));
   document.addEventListener("visibilitychange", () => { before = performance.now(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   new MutationObserver(recolour)

@@ -205,10 +205,8 @@ def page_html(lang: str, chapters: str) -> str:
     without = data["words"].pop("below")["noscript"]
     data = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     data = data.replace("</", r"<\/")
-    css = "\n".join(
-        (FOLDER / f"{name}.css").read_text("utf-8") for name in ("contract", "page")
-    )
-    css = re.sub(r"\s*([{};,>])\s*", r"\1", lean(css))
+    css = lean((FOLDER / "page.css").read_text("utf-8"))
+    css = re.sub(r"\s*([{};,>])\s*", r"\1", css)
     css = css.replace(": ", ":").replace(";}", "}")
     return (
         f'<style>{css}</style>\n<div id="playground" class="pg">'
