@@ -325,6 +325,23 @@ def test_in_a_low_window_the_head_of_a_chapter_leaves_room_for_its_figure(
     assert thread["y"] + thread["height"] < 250
 
 
+def test_the_head_of_a_chapter_ends_with_its_text_and_its_labels(folder, page):
+    """In a low window the opening is wider, and the thread as wide as it."""
+    ends = """() => Object.fromEntries([".chapter-thread", ".chapter-facts",
+      "article > section > p", "article > section > section > p",
+      "article details.hide > summary", ".explorer.wide"].map((css) => {
+        const { left, right } = document.querySelector(css).getBoundingClientRect();
+        return [css, [left, right]];
+      }))"""
+    opened(page, folder, "en/chapters/05_critics_gae", 1440, 1000)
+    thread, facts, opening, text, label, figure = page.evaluate(ends).values()
+    assert thread[1] == opening[1] == text[1]
+    assert facts == label and facts[1] == figure[1]
+    opened(page, folder, "en/chapters/05_critics_gae", 1440, 900)
+    thread, facts, opening, *_, figure = page.evaluate(ends).values()
+    assert thread[1] == opening[1] < facts[0] and facts[1] == figure[1]
+
+
 @pytest.mark.slow
 def test_the_thread_of_a_chapter_stands_in_one_line(folder, page):
     for file in sorted((folder / "en" / "chapters").glob("*.html")):
@@ -893,6 +910,14 @@ def test_words_filter_the_symptoms_and_from_none_there_is_a_way_back(
 OPEN = "() => [...document.querySelectorAll('.symptom[open]')].map((e) => e.innerText)"
 
 
+def inside(part) -> bool:
+    """Whether an element is in the window."""
+    box = "e => e.getBoundingClientRect()"
+    return part.evaluate(
+        f"e => ({box})(e).top >= 0 && ({box})(e).bottom <= innerHeight"
+    )
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_a_symptom_is_a_line_that_a_link_and_paper_open(folder, browser, lang, look):
@@ -916,6 +941,16 @@ def test_a_symptom_is_a_line_that_a_link_and_paper_open(folder, browser, lang, l
         page.locator(f'.finder a[href="#{anchor}"]').click()
         (shown,) = page.evaluate(OPEN)
         assert "\n" in shown
+        back, card = (
+            page.locator(f"#{anchor} .to-card"),
+            page.locator(f"#card-{anchor}"),
+        )
+        assert not inside(card) and back.bounding_box()["height"] >= 44
+        back.click()
+        page.wait_for_function(
+            "id => document.activeElement.id === id", arg=f"card-{anchor}"
+        )
+        assert inside(card), "the way back leads to its card"
         page.locator(f"#{anchor} > .symptom > summary > h3").click()
         assert page.evaluate(OPEN) == []
     page.goto("about:blank")

@@ -265,7 +265,8 @@ def test_one_answer_serves_both_editions_and_follows_into_other_tabs(read, root)
     other.wait_for_function("window.practised")
     assert field.input_value() == answer
     heading = other.locator("section:has(> [data-exercise=flip_lambda]) > h3")
-    expect(heading).to_contain_text("✓")
+    expect(heading).to_contain_text("· 通过")
+    assert "✓" not in heading.inner_text(), "which says correct"
 
 
 def test_a_changed_exercise_keeps_the_answer_and_loses_the_tick(read):
@@ -277,7 +278,7 @@ def test_a_changed_exercise_keeps_the_answer_and_loses_the_tick(read):
     reader.page.wait_for_function("window.practised")
     assert "return 2" in reader.field("flip_lambda").input_value()
     heading = reader.page.locator("section:has(> [data-exercise=flip_lambda]) > h3")
-    assert "✓" not in heading.inner_text()
+    assert "passes" not in heading.inner_text()
     assert "changed after" in reader.box("flip_lambda").inner_text()
 
 
@@ -436,7 +437,8 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     page.reload()
     page.wait_for_function("window.practised?.listed")
     assert page.locator("select[name=kind]").input_value() == "bug"
-    assert page.locator(".practice-list > section li.done").count() == 1
+    last = page.locator(".practice-list > section li.done > small")
+    assert last.inner_text() == practice.words("page", lang)["done"]
     assert (
         not page.locator(".practice-next")
         .get_attribute("href")
@@ -446,6 +448,50 @@ def test_the_page_of_exercises_lists_all_and_leads_to_the_next(browser, root, la
     page.wait_for_function("document.querySelector('output').textContent.includes(':')")
     page.locator(".practice-list > section li:visible a").last.click()
     page.wait_for_selector(".practice-check")
+    context.close()
+
+
+@pytest.mark.parametrize("look", ["light", "phone"])
+@pytest.mark.parametrize("lang", some(("zh", "en"), "en"))
+def test_number_title_and_length_of_the_exercises_stand_in_columns(
+    browser, root, lang, look
+):
+    context = browser.new_context(**measure.LOOKS[look])
+    page = context.new_page()
+    page.goto(f"{root}/{lang}/book/practice.html")
+    edges = page.locator(".practice-list li").evaluate_all(
+        """all => all.map((li) => {
+             const [number, title, length] =
+               [...li.children].map((e) => e.getBoundingClientRect());
+             return [number.left, title.left, length.right].map(Math.round).join();
+           })"""
+    )
+    assert len(edges) > 100 and len({*edges}) == 1
+    titles = page.locator(".practice-list li > a").all_inner_texts()
+    assert not [t for t in titles if re.match("Exercise|练习", t)]
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    context.close()
+
+
+def test_on_a_phone_no_box_of_code_is_empty(browser, root):
+    """Nor before the script that colours an answer, on a slow network."""
+    context = browser.new_context(**measure.LOOKS["phone"])
+    page = context.new_page()
+    page.route("**/practice.js", lambda route: route.abort())
+    page.goto(f"{root}/en/chapters/16_what_came_after.html")
+    clear = (
+        "all => all.map((e) => getComputedStyle(e).color).includes('rgba(0, 0, 0, 0)')"
+    )
+    assert not page.locator(".practice-editor > textarea").evaluate_all(clear)
+    page.unroute("**/practice.js")
+    page.reload()
+    page.wait_for_function("window.practised")
+    assert page.locator(".practice-editor > textarea").evaluate_all(clear)
+    ruled = page.locator(".ex-listing p").evaluate_all(
+        """all => all.filter((p) => parseFloat(getComputedStyle(p).borderLeftWidth))
+             .map((p) => p.textContent)"""
+    )
+    assert ruled and all(ruled)
     context.close()
 
 

@@ -209,6 +209,7 @@ def test_no_page_is_linked_twice_in_the_contents(folder, page, lang, name):
     to = page.locator(links).evaluate_all("all => all.map((a) => a.href)")
     to = [one.removesuffix("#") for one in to]
     assert len(to) == len({*to}) > 25
+    assert to[0].endswith("/index.html"), "the start stays first"
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     pages = {one["file"] for part in toc["parts"] for one in part["chapters"]}
     linked = {one.split(f"/{lang}/")[1].removesuffix(".html") for one in to}
@@ -276,6 +277,10 @@ def test_the_start_page_leads_back_to_where_the_reader_stopped(folder, page):
     assert button.get_attribute("href") == "../chapters/06_ppo.html#the-whole-loop"
     assert button.inner_text().split() == ["Go", "on", "reading", "6", "PPO"]
     assert page.locator(".map a.read").all_text_contents() == ["6 PPO"]
+    said = page.locator(".in-order a.read").evaluate(
+        "a => getComputedStyle(a, '::after').content"
+    )
+    assert '"read"' in said, "a word: a tick says correct"
     page.goto((folder / "en" / "chapters/06_ppo.html").as_uri())
     page.evaluate("document.getElementById('exercises').scrollIntoView()")
     calm(page)

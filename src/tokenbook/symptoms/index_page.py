@@ -94,6 +94,7 @@ SHOWN = "显示 {} 个症状，共 %d 个 | {} of %d symptoms shown"
 NONE = "没有这样的症状。 | No symptom is like that."
 BACK = "显示全部 | Show all"
 ELSEWHERE = "在全书里找 | Search the book"
+UP = "回到症状卡片 | Back to the cards"
 ENDS = {"breaks": 0.7, "overflows": 0.58}  # where a curve breaks off
 ACROSS = (6, 5)  # cards in a row
 
@@ -193,12 +194,12 @@ def finder(groups: dict[str, list[tuple[str, str, list[dict]]]], lang: str) -> s
 
 def words_bar(count: int, lang: str) -> str:
     """Return the filter by words with its counter; the script reveals it."""
-    ask, shown, none, back, elsewhere = (
-        escape(pick(text, lang)) for text in (FILTER, SHOWN, NONE, BACK, ELSEWHERE)
+    ask, shown, none, back, elsewhere, up = (
+        escape(pick(text, lang)) for text in (FILTER, SHOWN, NONE, BACK, ELSEWHERE, UP)
     )
     return (
         f'<div class="finder-words" hidden data-says="{shown % count}" '
-        f'data-none="{none}"><input type="search" placeholder="{ask}" '
+        f'data-none="{none}" data-up="{up}"><input type="search" placeholder="{ask}" '
         f'aria-label="{ask}"><p role="status"><span></span>'
         f'<button type="button">{back}</button> '
         f'<a href="../search.html">{elsewhere}</a></p></div>'

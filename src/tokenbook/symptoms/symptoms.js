@@ -1,8 +1,8 @@
 "use strict";
 // The index of the symptoms: words leave what has all of them, beside the choice of a quantity,
 // which the style sheet makes alone. It counts the shown ones, and offers a way back from none. The
-// choice is in the address, so that it can be sent. A symptom is folded to its title, and so are
-// the keys of a quantity; `book.js` opens the target of a link.
+// choice is in the address, so that it can be sent. A symptom is folded to its title and ends with a
+// link to its card; the keys of a quantity are folded, too; `book.js` opens the target of a link.
 (() => {
   const finder = document.querySelector(".finder"), bar = finder.querySelector(".finder-words");
   const field = bar.querySelector("input"), says = bar.querySelector("[role=status]");
@@ -20,10 +20,12 @@
   };
   const folded = (title, parts) =>
     make("details", "symptom", make("summary", "", ...title), make("section", "side-body", ...parts));
-  for (const { text } of symptoms) {
-    const title = text.querySelector("h3");
+  for (const { card, text } of symptoms) {
+    const title = text.querySelector("h3"), up = make("a", "to-card", bar.dataset.up);
+    card.querySelector("a").id = `card-${text.id}`;
+    up.href = `#card-${text.id}`;
     title.remove();
-    text.append(folded([title], text.childNodes));
+    text.append(folded([title], [...text.childNodes, up]));
   }
   for (const list of document.querySelectorAll("dl.log-keys")) {
     const quantities = [];

@@ -5,13 +5,15 @@
   const all = (what) => [...list.querySelectorAll(what)];
   const form = list.querySelector("form"), next = form.querySelector(".practice-next");
   const none = form.querySelector(".practice-none"), { passes, say } = window.practised;
-  const items = all("li[data-exercise]"), listed = all("section[data-chapter] li");
+  const items = all("li[data-exercise]"), last = (item) => item.querySelector("small");
+  const lengths = items.map((item) => last(item).textContent), listed = all("section[data-chapter] li");
   const look = () => {
-    for (const item of items) {
+    items.forEach((item, i) => {
       const done = passes(item.dataset.exercise, item.dataset.on);
       item.classList.toggle("done", done);
-      item.querySelector("a").title = done ? say("ticked") : "";
-    }
+      last(item).textContent = done ? say("done") : lengths[i];
+      last(item).title = done ? say("ticked") : "";
+    });
     for (const item of listed) {
       const asked = ["chapter", "kind", "level"].every((name) =>
         !form[name].value || form[name].value === item.dataset[name]);

@@ -53,6 +53,7 @@ KINDS = {  # kinds of exercise, by the English heading; the others are written
     "diagnose": r"diagnose|explain a log",
 }
 SHORT, MEDIUM = 4, 8  # lines of a solution
+NUMBER = re.compile(r"[^·(（]+(?:· |[(（][^)）]+[)）][:：] ?)")  # and kind, if any
 
 
 def words(part: str, lang: str) -> dict[str, str]:
@@ -71,6 +72,18 @@ def kind(title: str) -> str:
     """
     found = (name for name, said in KINDS.items() if re.search(said, title, re.I))
     return next(found, "write")
+
+
+def unnumbered(title: str) -> str:
+    """Return the heading of an exercise without its number.
+
+    >>> unnumbered("Exercise 2 · Find the bug: the mean")
+    'Find the bug: the mean'
+    >>> unnumbered("Exercise 6 (write): how?")
+    'How?'
+    """
+    said = NUMBER.sub("", title, count=1)
+    return said[0].upper() + said[1:]
 
 
 @functools.lru_cache(maxsize=64)
@@ -263,8 +276,7 @@ class ExerciseList(SphinxDirective):
 
 def listing(chapters: dict[int, Path], names: dict[int, str], lang: str) -> str:
     """Return the page of all exercises: filters, ten functions, the list."""
-    say, kinds = words("list", lang), words("kinds", lang)
-    levels = say["levels"].split("/")
+    say, levels = words("list", lang), words("list", lang)["levels"].split("/")
 
     def choice(name: str, options: dict) -> str:
         listed = "".join(
@@ -273,15 +285,14 @@ def listing(chapters: dict[int, Path], names: dict[int, str], lang: str) -> str:
         )
         return f'<label>{say[name]} <select name="{name}">{listed}</select></label>'
 
-    def item(number: int, exercise: dict, title: str) -> str:
-        path = chapters[number]
-        page, what = f"chapters/{path.stem}", exercise["kind"]
+    def item(n: int, number: int, exercise: dict, title: str) -> str:
+        page = f"chapters/{chapters[number].stem}"
         return (
             f'<li data-on="{page}" data-exercise="{exercise["id"]}" '
-            f'data-chapter="{number}" data-kind="{what}" '
-            f'data-level="{exercise["level"]}">'
+            f'data-chapter="{number}" data-kind="{exercise["kind"]}" '
+            f'data-level="{exercise["level"]}"><b>{n}</b> '
             f'<a href="../{page}.html#{exercise["anchor"]}">{escape(title)}</a> '
-            f"<small>{kinds[what]} · {levels[exercise['level'] - 1]}</small></li>"
+            f"<small>{levels[exercise['level'] - 1]}</small></li>"
         )
 
     by_id = {(n, e["id"]): e for n, path in chapters.items() for e in exercises(path)}
@@ -296,21 +307,24 @@ def listing(chapters: dict[int, Path], names: dict[int, str], lang: str) -> str:
         '<p class="practice-bar pst-js-only"><button type="button" '
         f'class="practice-clock" data-stop="{say["stop"]}">{say["start"]}</button>'
         f'<output aria-label="{say["clock"]}"></output></p>',
-        f"<ol>{''.join(item(*one) for one in ten)}</ol>",
+        f"<ol>{''.join(item(n, *one) for n, one in enumerate(ten, 1))}</ol>",
         f'<h2 id="all">{say["all"]}</h2><p>{say["rule"]}</p>',
         '<form class="practice-filters pst-js-only">',
         choice("chapter", {n: f"{n} {names[n]}" for n in chapters}),
-        choice("kind", kinds),
+        choice("kind", words("kinds", lang)),
         choice("level", dict(enumerate(levels, 1))),
         f'<label><input type="checkbox" name="todo"> {say["todo"]}</label>',
         f'<a class="practice-next" href="#">{say["next"]}</a>',
         f'<p class="practice-none" role="status" hidden>{say["none"]}</p></form>',
     ]
     for number, path in chapters.items():
-        listed = "".join(item(number, e, e[lang]) for e in exercises(path))
+        listed = "".join(
+            item(n, number, e, unnumbered(e[lang]))
+            for n, e in enumerate(exercises(path), 1)
+        )
         parts.append(
             f'<section data-chapter="{number}"><h3 id="chapter-{number}">{number} '
-            f"{escape(names[number])}</h3><ul>{listed}</ul></section>"
+            f"{escape(names[number])}</h3><ol>{listed}</ol></section>"
         )
     return "\n".join([*parts, "</div>"])
 

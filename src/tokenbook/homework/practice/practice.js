@@ -230,15 +230,13 @@
     const out = box.querySelector(".practice-result");
     const begin = field.defaultValue, heading = box.closest("section").querySelector("h2, h3");
     const tick = heading.appendChild(make("span", "practice-tick"));
-    tick.role = "img";
     let kept = recall(key), before = null, waiting = 0;
     const mine = () => field.value !== begin && field.value.trim() !== "";
     const passed = () => kept?.ok === hash && kept.t === field.value;
     const look = () => {
       tick.hidden = !passed();
-      tick.textContent = passed() ? "✓" : "";
+      tick.textContent = passed() ? ` · ${say("done")}` : "";
       tick.title = passed() ? say("ticked") : "";
-      tick.setAttribute("aria-label", tick.title);
       reset.hidden = !mine() && before === null;
       reset.textContent = say(before !== null && !mine() ? "back" : "reset");
       tally();

@@ -300,14 +300,14 @@ class CoursePlan(Generated):
 def list_contents(app: Sphinx, page: str, template: str, context: dict, doctree):
     """Give the page template the parts of the book and their pages, by short names.
 
-    A reference page has a link of its own; when open, it is shown before the list,
-    which is the same on every page.
+    A reference page has a link of its own; when open, it is shown after the start, and
+    before the chapters.
     """
     env, lang = app.env, app.config.edition
     names = {row["number"]: row[lang] for row in plan(Path(env.srcdir))}
     tree = app.config.external_site_map
-    parts = [{"caption": "", "pages": [page]}] if page in LOOKED_UP else []
-    parts.append({"caption": "", "pages": [tree.root.docname]})
+    parts = [{"caption": "", "pages": [tree.root.docname]}]
+    parts += [{"caption": "", "pages": [page]}] if page in LOOKED_UP else []
     parts += [
         {
             "caption": part.caption,
