@@ -1,6 +1,7 @@
 """The map of what came after: what is typed about a method agrees with the table."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,28 @@ def test_the_arrow_of_a_row_is_that_of_the_field_it_changes(method):
     changed = {line.split(" = ")[0] for line in family.code_of(method)}
     fields = {"weight": "loss", "credit": "advantage", "reward": "advantage"}
     assert fields[method.stage] in changed
+
+
+def chosen(value):
+    """What makes two values of a field the same choice."""
+    if isinstance(value, partial):
+        return value.func, value.keywords
+    return value
+
+
+@pytest.mark.parametrize("name", [x for x, row in ALGORITHMS.items() if row.parent])
+def test_the_differences_of_every_row_are_told_and_are_all(name):
+    """A reader may put any row into the cell of chapter 16."""
+    row, parent = ALGORITHMS[name], ALGORITHMS[ALGORITHMS[name].parent]
+    told = [line.split(" = ", 1) for line in family.differences(row)]
+    assert told
+    for field in family.CHOICES:
+        if family.acts(row, field):
+            left, right = chosen(getattr(row, field)), chosen(getattr(parent, field))
+            assert (field in dict(told)) == (left != right), field
+
+
+def test_what_is_no_number_is_written_as_code():
+    cispo, bapo = ALGORITHMS["CISPO"], ALGORITHMS["BAPO"]
+    assert "loss = cispo_loss(clip_low=None, clip_high=4)" in family.differences(cispo)
+    assert any("'" in line for line in family.differences(bapo))

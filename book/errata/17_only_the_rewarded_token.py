@@ -12,7 +12,7 @@ WORDS = {
     "zh": {
         "purpose": "从末尾的奖励到优势",
         "mistake": "只有得奖励的词元在学",
-        "what": "奖励放在最后一个词元上，就直接拿它当优势。学会的只有什么时候停。",
+        "what": "奖励放在最后一个词元上，就直接拿它当优势。至多学会什么时候停。",
         "law": "奖励不是 0，一条回答里的每个动作词元就都分到功劳。",
     },
     "en": {
@@ -20,7 +20,7 @@ WORDS = {
         "mistake": "Only the rewarded token learns",
         "what": (
             "The reward sits on the last token and is taken for the advantage as it "
-            "stands. All that is learned is when to stop."
+            "stands. At most it teaches when to stop."
         ),
         "law": (
             "Unless the reward is 0, every action token of the response receives "

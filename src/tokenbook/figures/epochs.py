@@ -110,10 +110,11 @@ def draw(L, board, mark):
         grid(*panels, columns=2),
         caption(
             L(
-                "细线是五个种子，粗线是中位数；旗子：中位数第一次到达虚线时用了几批。"
+                "细线是五个种子，粗线是中位数，每点是两批的平均；旗子：中位数第一次到达虚线时用了几批。"
                 "下面是最后答对的比例。",
-                "Thin: five seeds; thick: their median; flag: batches until it first "
-                "reaches the dashed line. Below: correct at the end.",
+                "Thin: five seeds; thick: their median; a point is the mean of two "
+                "batches; flag: batches until the median first reaches the dashed "
+                "line. Below: correct at the end.",
             )
         ),
         tiles=[tell(arm, name) for arm, name in shown],

@@ -199,12 +199,16 @@ METHODS = (
 NAMES = [method.name for method in METHODS]
 
 
+def dial_text(value: object) -> str:
+    """A chosen number, or None, True, a name."""
+    return f"{value:g}" if type(value) in (int, float) else repr(value)
+
+
 def value_text(value: object) -> str:
     """A field's value as code, with the numbers that were chosen."""
     if isinstance(value, partial):
         dials = ", ".join(
-            f"{name}={x}" if isinstance(x, bool) else f"{name}={x:g}"
-            for name, x in value.keywords.items()
+            f"{name}={dial_text(x)}" for name, x in value.keywords.items()
         )
         return f"{value.func.__name__}({dials})"
     return value.__name__ if callable(value) else repr(value)

@@ -131,8 +131,8 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "Clip-Cov 挑的百分之一，留住了熵和多样性；随机挑的留不住。",
-        "en": "The hundredth that Clip-Cov picks keeps entropy and variety.",
+        "zh": "Clip-Cov 挑的百分之一二，留住了熵和多样性；随机挑的留不住。",
+        "en": "Clip-Cov's one or two in a hundred keep entropy and variety.",
     },
     shows=(("entropy", "distinct"), ("success",)),
 )
