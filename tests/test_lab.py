@@ -26,6 +26,7 @@ from tokenbook.lab.experiments import (
     drop_or_wait,
     dynamic_sampling,
     entropy_cov,
+    kl_cov,
     reuse_ratio,
     sort_start,
 )
@@ -366,6 +367,16 @@ def test_clip_cov_shuts_out_a_rare_token_that_is_pushed_down():
     loss = entropy_cov.clip_cov(log_probs, ratio, A / 2, mask).sum()
     (slope,) = torch.autograd.grad(loss, log_probs)
     assert slope.tolist() == [[-0.5, -0.5, -0.5, 0.0]]
+
+
+def test_kl_cov_has_no_clip_and_one_token_pays_for_the_distance():
+    log_probs = torch.tensor([[-0.1, -0.1, -0.1, -5.0]], requires_grad=True)
+    A, mask = torch.tensor([[1.0, 1.0, 1.0, -1.0]]), torch.ones(1, 4, dtype=torch.bool)
+    ratio = log_probs - (log_probs.detach() - 1)  # every ratio is e
+    loss = kl_cov.kl_cov(log_probs, ratio, A, mask).sum()
+    (slope,) = torch.autograd.grad(loss, log_probs)
+    e = torch.e  # the last has the largest term, and coefficient 1
+    assert slope.tolist()[0] == pytest.approx([-e, -e, -e, e + 1])
 
 
 def test_one_token_of_those_that_clip_cov_shuts_out_is_shut_out():

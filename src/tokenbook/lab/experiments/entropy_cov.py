@@ -4,7 +4,8 @@ The runs are those of `entropy-collapse` with four passes and no bonus. A token'
 is its log-probability minus the mean of its mini-batch, times its advantage minus the
 mean: large where a step lowers the entropy most. Clip-Cov gives the tokens with a term
 in [1, 5] no gradient (the paper draws a few of them; here there are few). KL-Cov adds
-the distance to the sampler for the fiftieth of the tokens with the largest terms. At
+the distance to the sampler for the fiftieth of the tokens with the largest terms, on
+top of the clip; verl's has no clip and is in `kl-cov`, which the chapter reads. At
 random: as many tokens as Clip-Cov picks have no gradient, drawn from all. One token: a
 single one of Clip-Cov's, which is about the share of the paper.
 """
