@@ -6,6 +6,7 @@ advantage, are measured after every update. A push is the change of their mean
 log-probability by a small step along the gradient of a part of the objective (without
 Adam): that of these tokens themselves, of the other tokens with a negative advantage,
 of those of them that stand right after a ✗ and try again, and of the positive tokens.
+The same pushes are measured on the one token `$` that the chapter draws.
 """
 
 import copy
@@ -29,7 +30,8 @@ from tokencredit.world.starts import warm_start
 DIALS = DIALS | {"steps": 8}
 CHAPTER = "6□3□9=12?"  # the prompt of the chapter, 16 responses
 PARTS = ("own", "negative", "again", "positive")
-PUSHED = (2, 4, 6, 8)  # updates after which the pushes of PPO are measured
+ON_ONE = tuple(f"one_{part}" for part in PARTS)
+PUSHED = (2, 4, 6, 8, 12, 16)  # updates after which the pushes of PPO are measured
 
 
 def written(sampler, prompts, seed, size=8):
@@ -58,13 +60,17 @@ class Probe:
             log_probs = forward(policy, self.batch)[0]
         return (log_probs - self.batch.old_log_probs).exp()[self.ends]
 
-    def pushes(self, policy):
-        """The push of every part of PPO's objective, in thousandths."""
+    def pushes(self, policy, one):
+        """The push of every part of PPO's objective, in thousandths; also on `one`."""
         log_probs = forward(policy, self.batch)[0]
+        drawn = forward(policy, one.batch)[0][one.ends][0]
         rho, A = (log_probs - self.batch.old_log_probs).exp(), self.batch.advantages
         weights = [w for w in policy.parameters() if w.requires_grad]
         slopes = {"retain_graph": True, "allow_unused": True}
-        goal = torch.autograd.grad(log_probs[self.ends].mean(), weights, **slopes)
+        goals = {
+            before: torch.autograd.grad(what, weights, **slopes)
+            for before, what in (("", log_probs[self.ends].mean()), ("one_", drawn))
+        }
         live = self.batch.mask & ~((A > 0) & (rho > 1.2)) & ~((A < 0) & (rho < 0.8))
         places = {
             "own": self.ends,
@@ -75,9 +81,11 @@ class Probe:
         seen = {}
         for name, place in places.items():
             part = (rho * A)[live & place].sum() / self.batch.mask.sum()
-            pairs = zip(goal, torch.autograd.grad(part, weights, **slopes), strict=True)
-            push = sum((a * b).sum().item() for a, b in pairs if a is not None)
-            seen[name] = 1000 * push
+            slope = torch.autograd.grad(part, weights, **slopes)
+            for before, goal in goals.items():
+                pairs = zip(goal, slope, strict=True)
+                push = sum((a * b).sum().item() for a, b in pairs if a is not None)
+                seen[before + name] = 1000 * push
         return seen
 
 
@@ -95,9 +103,11 @@ def run(variant, seed, quick, checkpoint):
         ratios, step = probe.ratios(policy), len(rows)
         row = {"step": step, "ratio": ratios.mean().item()}
         row |= {"outside": (ratios < 0.8).float().mean().item()}
-        row |= {"one": one.ratios(policy)[0].item()} | dict.fromkeys(PARTS, math.nan)
+        row |= {"one": one.ratios(policy)[0].item()} | dict.fromkeys(
+            PARTS + ON_ONE, math.nan
+        )
         if step in PUSHED and variant["loss"] == "PPO":
-            row |= probe.pushes(policy)
+            row |= probe.pushes(policy, one)
         rows.append(row)
 
     note()
@@ -128,7 +138,8 @@ EXPERIMENT = Experiment(
         "negative": "by all other tokens with a negative advantage",
         "again": "by those of them right after a ✗, that try again",
         "positive": "by the tokens with a positive advantage",
-    },
+    }
+    | {name: f"the same push as {name[4:]}, on that one token" for name in ON_ONE},
     settings={"task": "signs", "prompts of the probe": 32, **DIALS},
     claims={
         "PPO: falls below 0.7 by update 4, and is later up by 0.03 or more": (
@@ -144,8 +155,8 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "出了界，自己的推动没有了，别的词元又把它带回来。",
-        "en": "Out of range its own push is off, and other tokens carry it back.",
+        "zh": "出了界，自己的推动没有了，别的词元还会推它，先抬高，后压低。",
+        "en": "Out of range its own push is off; other tokens move it, up at first.",
     },
     shows=(("ratio", "outside"),),
 )

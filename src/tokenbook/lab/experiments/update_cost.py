@@ -64,9 +64,9 @@ class Busy(Engine):
         return join([one.batch for one in first])
 
 
-def run(variant, seed, quick, checkpoint):
+def run(variant, seed, quick, checkpoint, loss=ROW):
     dials = Dials(**DIALS | ({"steps": EVERY, "prompts": 4} if quick else {}))
-    policy, row, rows = warm_start("signs", seed=seed), ROWS[ROW], []
+    policy, row, rows = warm_start("signs", seed=seed), ROWS[loss], []
     optimizer = OPTIMIZERS[dials.optimizer](policy.parameters(), lr=dials.lr)
     limit = 1 if variant["rule"] == "wait" else 10**6
     engine = Busy(variant["rule"], limit, policy, dials.prompts, seed)
