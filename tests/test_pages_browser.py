@@ -201,20 +201,20 @@ HIDDEN = """(figure, css) => [...figure.querySelectorAll(css)]
 def test_on_a_phone_dials_stand_under_the_drawing_that_they_move_and_hide_nothing(
     folder, page, name, lang
 ):
-    """Not before its upper half is in view; with all of it, all of it is seen."""
+    """Not before three quarters are in view; with all of it, all of it is seen."""
     opened(page, folder, f"{lang}/{name}", 390, 844)
     bar = page.locator(".bd-header-article").bounding_box()["height"]
     for figure in page.locator(".explorer:has(.ex-dials):visible").all():
         figure.evaluate("e => e.querySelector('.ex-title').scrollIntoView()")
         dials, live = figure.locator(".ex-dials"), figure.locator(".ex-live")
-        for seen in (0.2, 0.5):  # of the drawing, where dials would stick
+        for seen in (0.2, 0.75):  # of the drawing, where dials would stick
             knobs, drawn = dials.bounding_box(), live.bounding_box()
             low = 844 - knobs["height"]
             edge = drawn["y"] + seen * drawn["height"]
             page.evaluate("y => scrollBy(0, y)", edge - low)
             knobs, drawn = dials.bounding_box(), live.bounding_box()
-            middle = drawn["y"] + drawn["height"] / 2
-            assert knobs["y"] == pytest.approx(max(middle, low), abs=6)
+            quarter = drawn["y"] + 0.75 * drawn["height"]
+            assert knobs["y"] == pytest.approx(max(quarter, low), abs=6)
         page.evaluate("y => scrollBy(0, y)", live.bounding_box()["y"] - bar)
         knobs, drawn = dials.bounding_box(), live.bounding_box()
         assert drawn["y"] + drawn["height"] <= knobs["y"] + 1
@@ -1113,7 +1113,10 @@ def test_every_panel_of_a_static_plot_has_room(folder, page, name, width, least)
     column = page.eval_on_selector(
         "article section section > p", "p => p.getBoundingClientRect().width"
     )
-    assert alone and min(alone) > 0.98 * column, (alone, column)
+    assert alone and min(alone) > 0.97 * column, (
+        alone,
+        column,
+    )  # in a side as its text
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
