@@ -80,8 +80,8 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "两个词元各拦住一半：只放开哪一个，起步都快。",
-        "en": "Each stops half of it: opened on either one, GRPO begins faster.",
+        "zh": "✗ 后面的词元，只放开哪一种，GRPO 起步都快。",
+        "en": "Opened on either kind of token after a cross, GRPO begins faster.",
     },
     shows=(("success",),),
 )

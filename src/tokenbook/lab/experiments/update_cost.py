@@ -125,8 +125,8 @@ EXPERIMENT = Experiment(
         ),
     },
     message={
-        "zh": "更新要时间，不设上限就不再领先。",
-        "en": "If an update takes time, no limit is no longer ahead.",
+        "zh": "用 PPO 的损失，更新要时间，不设上限就不再领先。",
+        "en": "With PPO, if an update takes time, no limit is no longer ahead.",
     },
     shows=(("success",),),
 )
